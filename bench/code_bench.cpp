@@ -141,7 +141,7 @@ double seconds(const timeval& time) {
 
 void run(const Settings& settings) {
   auto reward =
-      std::make_unique<code::CodeReward>(Params(code::CodeReward::parameters(), {{"workers", settings.workers}}));
+      std::make_unique<code::CodeReward>(Parameters(code::CodeReward::parameters(), {{"workers", settings.workers}}));
   const auto start = Clock::now();
   const std::vector<Judged> judged = judge_all(*reward, settings);
   const double wall = std::chrono::duration<double>(Clock::now() - start).count();

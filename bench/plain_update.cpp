@@ -35,7 +35,7 @@ at::Tensor log_probs(const PlainLlada& model, const ModelTraits& traits, const T
 /// Views of each forward, forwards of each graph.
 std::vector<std::vector<Views>> graphs_of(const UpdateCases::Case& one) {
   std::vector<Views> forwards;
-  const std::int64_t* number = one.plan.forward_F.const_data_ptr<std::int64_t>();
+  const std::int64_t* number = one.plan.term_F.const_data_ptr<std::int64_t>();
   for (std::int64_t view = 0; view < one.plan.response_F.size(0); ++view) {
     const auto place = one.graphs == GraphLife::kTwoRows ? view / 2 : number[view];
     if (static_cast<std::size_t>(place) >= forwards.size()) forwards.resize(static_cast<std::size_t>(place) + 1);

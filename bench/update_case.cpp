@@ -108,7 +108,7 @@ UpdateCases::UpdateCases(const UpdateShape& shape, at::ScalarType type, at::Devi
   const ComponentEntry* entry = registry_.find(ComponentKind::kModel, "llada");
   if (entry == nullptr) throw std::runtime_error("the plugin llada is not built");
   const ModelConfig config{config_json(shape), type, device};
-  auto made = make_component(*entry, Params(entry->params, {}), &config);
+  auto made = make_component(*entry, Parameters(entry->params, {}), &config);
   model_.reset(dynamic_cast<Model*>(made.release()));
   const at::NoGradGuard no_gradient;
   model_->initialize(RandomStream(1, "update bench"));
@@ -116,10 +116,10 @@ UpdateCases::UpdateCases(const UpdateShape& shape, at::ScalarType type, at::Devi
 }
 
 std::unique_ptr<Rollout> UpdateCases::rollout(const std::string& name,
-                                              const std::map<std::string, ParamValue>& settings) const {
+                                              const std::map<std::string, Parameter::Value>& settings) const {
   const ComponentEntry* entry = registry_.find(ComponentKind::kRollout, name);
   if (entry == nullptr) throw std::runtime_error("the plugin " + name + " is not built");
-  auto made = make_component(*entry, Params(entry->params, settings), nullptr);
+  auto made = make_component(*entry, Parameters(entry->params, settings), nullptr);
   return std::unique_ptr<Rollout>(dynamic_cast<Rollout*>(made.release()));
 }
 

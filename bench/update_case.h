@@ -55,8 +55,9 @@ class UpdateCases {
   /// @param overrides  "key=value", as of `drift train --set`.
   std::unique_ptr<Case> make(const UpdateAlgorithm& algorithm, const std::vector<std::string>& overrides) const;
   /// A rollout by its name.
-  std::unique_ptr<Rollout> rollout(const std::string& name, const std::map<std::string, ParamValue>& settings) const;
-  bool has(const std::string& algorithm) const { return registry_.find_bundle(algorithm) != nullptr; }
+  std::unique_ptr<Rollout> rollout(const std::string& name,
+                                   const std::map<std::string, Parameter::Value>& settings) const;
+  bool has(const std::string& algorithm) const { return registry_.find_algorithm(algorithm) != nullptr; }
 
   Model& model() { return *model_; }
   const Model& model() const { return *model_; }

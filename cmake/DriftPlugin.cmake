@@ -34,10 +34,10 @@ function(drift_write_presets file variable)
 
 namespace drift {
 
-std::vector<BundlePreset> plugin_presets(std::string_view first) {
-  std::vector<BundlePreset> presets = {
+std::vector<AlgorithmPreset> plugin_presets(std::string_view first) {
+  std::vector<AlgorithmPreset> presets = {
 ${entries}  };
-  const auto found = std::find_if(presets.begin(), presets.end(), [&](const BundlePreset& p) { return p.name == first; });
+  const auto found = std::find_if(presets.begin(), presets.end(), [&](const AlgorithmPreset& p) { return p.name == first; });
   if (found == presets.end()) {
     throw Error(\"the plugin has no preset `\" + std::string(first) + \"`\", \"write presets/\" + std::string(first) + \".toml\");
   }

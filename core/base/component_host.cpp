@@ -90,7 +90,7 @@ void check_metric_name(std::string_view name) {
     throw Error("`" + std::string(name) + "` is not a name for a metric", "use letters, digits and `_`");
 }
 
-std::unique_ptr<Component> make_component(const ComponentEntry& entry, const Params& params,
+std::unique_ptr<Component> make_component(const ComponentEntry& entry, const Parameters& params,
                                           const ModelConfig* model_config) {
   ComponentContext context;
   context.params = &params;
@@ -99,21 +99,21 @@ std::unique_ptr<Component> make_component(const ComponentEntry& entry, const Par
   return entry.create(context);
 }
 
-ComponentEntry with_declaration(const ComponentEntry& entry, const std::map<std::string, ParamValue>& values) {
+ComponentEntry with_declaration(const ComponentEntry& entry, const std::map<std::string, Parameter::Value>& values) {
   if (!entry.declaration) return entry;
   ComponentEntry complete = entry;
   complete.declaration = nullptr;
-  for (ParamSpec& spec : complete.params) {
+  for (Parameter& spec : complete.params) {
     if (const auto value = values.find(spec.name); value != values.end()) spec.default_value = value->second;
   }
-  const ComponentDeclaration declaration = entry.declaration(Params(complete.params));
+  const ComponentDeclaration declaration = entry.declaration(Parameters(complete.params));
   if (!declaration.doc.empty()) complete.doc = declaration.doc;
-  for (const ParamSpec& spec : declaration.params) {
-    if (std::ranges::count(complete.params, spec.name, &ParamSpec::name) > 0)
+  for (const Parameter& spec : declaration.params) {
+    if (std::ranges::count(complete.params, spec.name, &Parameter::name) > 0)
       throw Error("the " + std::string(kind_name(entry.kind)) + " declares the parameter `" + spec.name +
                       "` twice, or `" + entry.name + "` has it already",
                   "give it another name");
-    if (const std::string wrong = spec.range.violation(spec.default_value); !wrong.empty())
+    if (const std::string wrong = spec.violation(spec.default_value); !wrong.empty())
       throw Error("the default of the parameter `" + spec.name + "` " + wrong + ", not " + to_toml(spec.default_value));
     complete.params.push_back(spec);
   }

@@ -14,7 +14,7 @@ namespace drift {
 
 /// Create a component with its own host, which is kept until the process ends.
 /// @param model_config  null for every kind but a model
-std::unique_ptr<Component> make_component(const ComponentEntry& entry, const Params& params,
+std::unique_ptr<Component> make_component(const ComponentEntry& entry, const Parameters& params,
                                           const ModelConfig* model_config = nullptr);
 
 /// The entry of a component with these values: with the sentence and the parameters that they lead to
@@ -22,7 +22,7 @@ std::unique_ptr<Component> make_component(const ComponentEntry& entry, const Par
 /// The same entry if it has no declaration.
 /// @param values  of any parameters; those that are not registered do not matter
 /// @throws Error if the values lead to no declaration
-ComponentEntry with_declaration(const ComponentEntry& entry, const std::map<std::string, ParamValue>& values);
+ComponentEntry with_declaration(const ComponentEntry& entry, const std::map<std::string, Parameter::Value>& values);
 
 /// Letters, digits and `_`. @throws Error
 void check_metric_name(std::string_view name);

@@ -7,7 +7,7 @@
 
 namespace drift {
 
-bool drops_after_end(const Params& rollout) {
+bool drops_after_end(const Parameters& rollout) {
   const auto found = rollout.values().find("after_end");
   return found == rollout.values().end() || std::get<std::string>(found->second) == "dropped";
 }

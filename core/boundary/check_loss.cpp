@@ -98,7 +98,7 @@ std::vector<LossTensor> tensors_of(LossInput& input) {
   MaskPlan& plan = input.plan;
   LogProbs& log_probs = input.log_probs;
   return {{"plan.response_F", &plan.response_F},
-          {"plan.forward_F", &plan.forward_F},
+          {"plan.term_F", &plan.term_F},
           {"plan.masked_FL", &plan.masked_FL},
           {"plan.target_FL", &plan.target_FL},
           {"plan.committed_FL", &plan.committed_FL},

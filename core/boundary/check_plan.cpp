@@ -28,7 +28,7 @@ void check_plan(const MaskingInput& input, MaskPlan& plan) {
     tensor = tensor.contiguous();
   };
   check("response_F", plan.response_F, at::kLong, {views});
-  check("forward_F", plan.forward_F, at::kLong, {views});
+  check("term_F", plan.term_F, at::kLong, {views});
   check("masked_FL", plan.masked_FL, at::kBool, {views, length});
   check("target_FL", plan.target_FL, at::kBool, {views, length});
   require_if_defined("committed_FL", plan.committed_FL, at::kBool, {views, length}, kPlanHint);
@@ -36,14 +36,13 @@ void check_plan(const MaskingInput& input, MaskPlan& plan) {
   require_if_defined("weight_F", plan.weight_F, at::kFloat, {views}, kPlanHint);
   require_if_defined("prompt_masked_FP", plan.prompt_masked_FP, at::kBool, {views, responses.prompts.tokens_BP.size(1)},
                      kPlanHint);
-  require_of_plan(plan.forwards >= 1, "forwards (K) must be at least 1");
+  require_of_plan(plan.terms >= 1, "terms (K) must be at least 1");
   if (views == 0) return;
   require_of_plan(plan.response_F.min().item<std::int64_t>() >= 0 &&
                       plan.response_F.max().item<std::int64_t>() < responses.tokens_BL.size(0),
                   "response_F points beyond the responses");
-  require_of_plan(
-      plan.forward_F.min().item<std::int64_t>() >= 0 && plan.forward_F.max().item<std::int64_t>() < plan.forwards,
-      "forward_F must be in [0, forwards)");
+  require_of_plan(plan.term_F.min().item<std::int64_t>() >= 0 && plan.term_F.max().item<std::int64_t>() < plan.terms,
+                  "term_F must be in [0, terms)");
   require_of_plan(!plan.weight_F.defined() || at::isfinite(plan.weight_F).all().item<bool>(),
                   "weight_F must be finite");
   require_of_plan(plan.target_FL.any().item<bool>(), "no view scores a position");

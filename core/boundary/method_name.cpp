@@ -3,19 +3,19 @@
 namespace drift {
 
 std::string method_name(const Registry& registry, const RunConfig& config) {
-  const std::string algorithm = config.component("algorithm");
-  const Bundle* bundle = registry.find_bundle(algorithm);
-  if (bundle == nullptr) return algorithm;
+  const std::string name = config.component("algorithm");
+  const Algorithm* algorithm = registry.find_algorithm(name);
+  if (algorithm == nullptr) return name;
   std::string parts;
   // A purpose that trains with neither, like pretraining, has the sections only where a file or a preset has them.
   const auto add = [&](const std::string& kind, const std::string& own) {
     const std::string section = "algorithm." + kind;
-    const std::string name = config.has(section) ? config.component(section) : own;
-    if (name != own) parts += (parts.empty() ? " with " : " and ") + kind + " " + name;
+    const std::string chosen = config.has(section) ? config.component(section) : own;
+    if (chosen != own) parts += (parts.empty() ? " with " : " and ") + kind + " " + chosen;
   };
-  add("masking", bundle->masking);
-  add("loss", bundle->loss);
-  return algorithm + parts;
+  add("masking", algorithm->masking);
+  add("loss", algorithm->loss);
+  return name + parts;
 }
 
 }  // namespace drift

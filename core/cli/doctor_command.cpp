@@ -120,7 +120,7 @@ void check_rewards(const Registry& registry, std::vector<Finding>& findings) {
       continue;
     }
     try {
-      make_from_plugin<Reward>(entry, Params(entry.params));
+      make_from_plugin<Reward>(entry, Parameters(entry.params));
       ready += (ready.empty() ? "" : ", ") + entry.name;
     } catch (const Error& error) {
       findings.push_back(

@@ -120,7 +120,7 @@ bool is_of_method(const ConfigOverride& setting) {
 Method algorithm_of(const Bench& bench, const FidelityOptions& options, const std::string& algorithm) {
   ConfigOptions config = options.config;
   for (ConfigOverride& setting : config.overrides) setting.optional = is_of_method(setting);
-  config.overrides.push_back({"--algorithms " + algorithm, "algorithm.name", to_toml(ParamValue(algorithm))});
+  config.overrides.push_back({"--algorithms " + algorithm, "algorithm.name", to_toml(Parameter::Value(algorithm))});
   return method_of(
       bench, resolve_config(load_document(config.file, config.overrides), bench.registry(), ConfigPurpose::kTrain));
 }
@@ -129,7 +129,7 @@ std::vector<Method> methods_of(const Bench& bench, const FidelityOptions& option
   std::vector<std::string> names = options.algorithms;
   if (names == std::vector<std::string>{kEvery}) {
     names.clear();
-    for (const Bundle& bundle : bench.registry().bundles()) names.push_back(bundle.name);
+    for (const Algorithm& algorithm : bench.registry().algorithms()) names.push_back(algorithm.name);
   }
   std::vector<Method> methods;
   if (names.empty()) methods.push_back(method_of(bench, bench.run.config));

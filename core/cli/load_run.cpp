@@ -210,7 +210,7 @@ std::string with_installed_names(std::string text) {
   if (text.find("ALGORITHM") == text.npos && text.find("MODEL") == text.npos) return text;
   const auto plugins = load_plugins();
   const Registry& registry = plugins->registry;
-  if (!registry.bundles().empty()) text = replaced(std::move(text), "ALGORITHM", registry.bundles().front().name);
+  if (!registry.algorithms().empty()) text = replaced(std::move(text), "ALGORITHM", registry.algorithms().front().name);
   for (const ComponentEntry& entry : registry.components()) {
     if (entry.kind == ComponentKind::kModel) text = replaced(std::move(text), "MODEL", entry.name);
   }

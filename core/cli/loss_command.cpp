@@ -70,7 +70,7 @@ void print_result(const LossCase& of, const LossCaseResult& result) {
   for (std::int64_t v = 0; v < views; ++v) {
     auto& row = gradient.rows.emplace_back();
     row.push_back("response " + std::to_string(plan.response_F.const_data_ptr<std::int64_t>()[v]) + ", forward " +
-                  std::to_string(plan.forward_F.const_data_ptr<std::int64_t>()[v]) + ":");
+                  std::to_string(plan.term_F.const_data_ptr<std::int64_t>()[v]) + ":");
     for (std::int64_t i = 0; i < length; ++i) {
       const bool scored = plan.target_FL.const_data_ptr<bool>()[v * length + i];
       row.push_back(scored ? number(gradient_FL.const_data_ptr<double>()[v * length + i]) : ".");
@@ -129,7 +129,7 @@ int evaluate(const LossOptions& options) {
       declared_entry(find_loss(plugins->registry, options.name), merge_layers(document, plugins->registry));
   bool as_expected = true;
   for (const LossCase& one : chosen_cases(options, entry)) {
-    const auto loss = make_from_plugin<LossEstimator>(entry, Params(entry.params, one.parameters));
+    const auto loss = make_from_plugin<LossEstimator>(entry, Parameters(entry.params, one.parameters));
     const auto missing = missing_fields(*loss, one.input);  // some losses do without what they ask for
     const auto result = evaluate_case(*loss, one.input);
     const auto wrong = differences(result, one.expected);

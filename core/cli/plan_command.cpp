@@ -47,7 +47,7 @@ struct DrawnPlan {
     }
     return views;
   }
-  std::int64_t forward(std::int64_t view) const { return plan.forward_F.const_data_ptr<std::int64_t>()[view]; }
+  std::int64_t forward(std::int64_t view) const { return plan.term_F.const_data_ptr<std::int64_t>()[view]; }
   double weight(std::int64_t view) const {
     return plan.weight_F.defined() ? static_cast<double>(plan.weight_F.const_data_ptr<float>()[view]) : 1.0;
   }
@@ -172,7 +172,7 @@ void print_plan(const DrawnPlan& drawn, const PlanOptions& options) {
             << " visible and scored  blank: not attended to\n"
             << "steps: the forward that committed a position (0-9, a-z, and again)\n"
             << "views: " << drawn.plan.response_F.size(0) << ", responses: " << responses << ", masking strategy: `"
-            << drawn.masking << "`, forwards of the estimator: " << drawn.plan.forwards;
+            << drawn.masking << "`, forwards of the estimator: " << drawn.plan.terms;
   if (shown < responses) std::cout << "; shown: " << shown << " (--responses)";
   std::cout << "\n";
 }
@@ -201,7 +201,7 @@ nlohmann::ordered_json view_json(const DrawnPlan& drawn, std::int64_t view) {
 }
 
 void print_plan_json(const DrawnPlan& drawn, const PlanOptions& options) {
-  nlohmann::ordered_json json = {{"masking", drawn.masking}, {"step", options.step}, {"forwards", drawn.plan.forwards}};
+  nlohmann::ordered_json json = {{"masking", drawn.masking}, {"step", options.step}, {"forwards", drawn.plan.terms}};
   json["responses"] = nlohmann::ordered_json::array();
   for (std::int64_t b = 0; b < drawn.trajectories.tokens_BL.size(0); ++b) {
     auto views = nlohmann::ordered_json::array();

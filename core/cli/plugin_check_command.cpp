@@ -27,7 +27,7 @@ void examine_through_its_plugin(CheckRequest& request) {
   if (declared.size() > 1)
     throw Error(request.file.string() + " declares components of several kinds", "name one of them: FILE:NAME");
   const ComponentEntry& entry = declared.front();
-  const auto path = std::ranges::find(entry.params, true, &ParamSpec::is_path);
+  const auto path = std::ranges::find(entry.params, true, &Parameter::is_path);
   request.file = plugins->loader.find(entry.plugin)->path;
   request.component = component_id(entry);
   request.set.push_back(path->name + "=" + to_toml(path->default_value));

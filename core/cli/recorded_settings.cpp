@@ -11,7 +11,7 @@ namespace drift {
 
 WatchedSettings recorded_settings(const std::filesystem::path& config) {
   WatchedSettings settings;
-  std::map<std::string, ParamValue> alarms;
+  std::map<std::string, Parameter::Value> alarms;
   if (std::filesystem::exists(config)) {
     for (const ConfigLayer& layer : load_document(config, {}).layers) {
       for (const auto& [key, leaf] : layer.leaves) {
@@ -22,7 +22,7 @@ WatchedSettings recorded_settings(const std::filesystem::path& config) {
       }
     }
   }
-  settings.limits = settings_from<AlarmLimits>(Params(declared_keys<AlarmLimits>(), alarms));
+  settings.limits = settings_from<AlarmLimits>(Parameters(declared_keys<AlarmLimits>(), alarms));
   return settings;
 }
 

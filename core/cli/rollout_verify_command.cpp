@@ -60,7 +60,7 @@ LoadedRun run_of(const TraceOptions& options, const OriginalSettings& original) 
   ConfigOptions config = options.checkpoint.run();
   config.file.clear();
   const std::string where = "--settings " + options.settings.string() + ": ";
-  const auto set = [&](const std::string& key, const ParamValue& value) {
+  const auto set = [&](const std::string& key, const Parameter::Value& value) {
     config.overrides.push_back({where + key + "=" + to_toml(value), key, to_toml(value)});
   };
   set("model.dtype", "float32");

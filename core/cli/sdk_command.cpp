@@ -201,11 +201,10 @@ Command sdk_new_command() {
       {"sdk new", "begin a plugin of your own",
        "Writes a small project into the folder NAME: a component that works, its test, a training run that uses\n"
        "it, a build file, a README and a workflow for continuous integration. KIND is loss, masking, reward,\n"
-       "rollout, model, task or bundle, an algorithm: a masking strategy, a loss and presets. docs/sdk.md is the\n"
-       "tutorial.",
+       "rollout, model, task or algorithm (a masking strategy, a loss and presets). docs/sdk.md is the tutorial.",
        "sdk new loss my_loss"},
       write_new_project, [](OptionList& list, NewOptions& options) {
-        list.argument("KIND", options.kind).candidates = "loss|masking|reward|rollout|model|task|bundle";
+        list.argument("KIND", options.kind).candidates = "loss|masking|reward|rollout|model|task|algorithm";
         list.argument("NAME", options.name);
         list.add("language", "LANGUAGE", "c++, c or python; default: c++", options.language).candidates =
             "c++|c|python";

@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json element(double number) { return std::isfinite(number) ? Json(number) : Json(to_toml(ParamValue(number))); }
+Json element(double number) { return std::isfinite(number) ? Json(number) : Json(to_toml(Parameter::Value(number))); }
 template <class Value>
 Json element(const Value& value) {
   return value;
@@ -29,25 +29,25 @@ void add_limit(Json& json, const char* name, double limit, bool excluded) {
 
 }  // namespace
 
-Json json_of(const ParamValue& value) {
+Json json_of(const Parameter::Value& value) {
   return std::visit([](const auto& one) { return element(one); }, value);
 }
 
-Json json_of(const ParamSpec& spec) {
+Json json_of(const Parameter& spec) {
   Json json = {{"name", spec.name},
                {"type", type_name(spec.default_value)},
                {"default", json_of(spec.default_value)},
                {"meaning", spec.doc}};
-  add_limit(json, "minimum", spec.range.minimum, spec.range.minimum_excluded);
-  add_limit(json, "maximum", spec.range.maximum, spec.range.maximum_excluded);
-  if (!spec.range.choices.empty()) json["choices"] = spec.range.choices;
+  add_limit(json, "minimum", spec.allowed.minimum, spec.allowed.minimum_excluded);
+  add_limit(json, "maximum", spec.allowed.maximum, spec.allowed.maximum_excluded);
+  if (!spec.allowed.choices.empty()) json["choices"] = spec.allowed.choices;
   if (spec.is_path) json["path"] = true;
   return json;
 }
 
-Json json_of(const ParamSpecs& specs) {
+Json json_of(const std::vector<Parameter>& specs) {
   Json list = Json::array();
-  for (const ParamSpec& spec : specs) list.push_back(json_of(spec));
+  for (const Parameter& spec : specs) list.push_back(json_of(spec));
   return list;
 }
 

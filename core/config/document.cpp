@@ -137,7 +137,7 @@ ConfigLayer override_layer(const ConfigOverride& setting, std::vector<Diagnostic
         parse_toml(line, "the command line"), [&](const toml::key&, const toml::node&) { return origin; },
         std::filesystem::current_path());
   };
-  const std::string as_text = to_toml(ParamValue(setting.value));
+  const std::string as_text = to_toml(Parameter::Value(setting.value));
   try {
     return parse(setting.literal ? as_text : setting.value);
   } catch (const toml::parse_error&) {
@@ -195,7 +195,7 @@ std::filesystem::path ConfigLeaf::place_of(const std::filesystem::path& path) co
   return std::filesystem::exists(file_of(former), ignored) ? former : place;
 }
 
-void ConfigLeaf::make_absolute(ParamValue& value) const {
+void ConfigLeaf::make_absolute(Parameter::Value& value) const {
   const auto absolute = [&](std::string& path) {
     if (!path.empty()) path = place_of(path).string();
   };

@@ -34,8 +34,9 @@ struct Origin {
 
 /// One value as it was written.
 struct ConfigLeaf {
-  std::optional<ParamValue> value;  ///< empty where TOML holds what no parameter can be: a date, a list of numbers
-  std::string found;                ///< what was written, for messages: "a date"
+  std::optional<Parameter::Value>
+      value;          ///< empty where TOML holds what no parameter can be: a date, a list of numbers
+  std::string found;  ///< what was written, for messages: "a date"
   Origin origin;
   std::filesystem::path folder;              ///< what a relative path in it counts from
   std::filesystem::path former_folder = {};  ///< `paths_from` of its file, for a path that leads nowhere from `folder`
@@ -46,7 +47,7 @@ struct ConfigLeaf {
   /// Where a path in it leads.
   std::filesystem::path place_of(const std::filesystem::path& path) const;
   /// The same for a value that is a path or a list of paths; an empty one stays empty.
-  void make_absolute(ParamValue& value) const;
+  void make_absolute(Parameter::Value& value) const;
 };
 
 /// One file, or the command line: dotted keys as TOML writes them ("algorithm.masking.k").

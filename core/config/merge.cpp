@@ -38,24 +38,24 @@ std::string owner(const ComponentEntry& component) {
 /// Why a component does not take a value that was written for another one; empty if it does.
 std::string refusal(const SectionSchema& section, const ComponentEntry& component, const std::string& key,
                     const ConfigLeaf& leaf) {
-  const auto named = [&](const ParamSpec& spec) { return spec.name == name_of(key); };
+  const auto named = [&](const Parameter& spec) { return spec.name == name_of(key); };
   if (std::ranges::any_of(section.keys, named)) return {};
   const auto spec = std::ranges::find_if(component.params, named);
   if (spec == component.params.end()) return missing_parameter(component);
   const std::string its = "`" + spec->name + "` of " + owner(component);
   const auto value = leaf.value ? spec->as_declared(*leaf.value) : std::nullopt;
   if (!value) return its + " is of type " + std::string(type_name(spec->default_value));
-  const std::string violation = spec->range.violation(*value);
+  const std::string violation = spec->violation(*value);
   return violation.empty() ? "" : its + " " + violation;
 }
 
 /// The entry with the declaration that the values written in this section lead to; mistakes in them are found later.
 ComponentEntry declared_in(const std::string& section, const ComponentEntry& entry, const MergedConfig& merged) {
-  std::map<std::string, ParamValue> values;
-  for (const ParamSpec& spec : entry.params) {
+  std::map<std::string, Parameter::Value> values;
+  for (const Parameter& spec : entry.params) {
     const ConfigLeaf* leaf = merged.find(section + "." + spec.name);
     auto value = leaf != nullptr && leaf->value ? spec.as_declared(*leaf->value) : std::nullopt;
-    if (!value || !spec.range.violation(*value).empty()) continue;
+    if (!value || !spec.violation(*value).empty()) continue;
     if (spec.is_path) leaf->make_absolute(*value);
     values.emplace(spec.name, std::move(*value));
   }
@@ -115,9 +115,9 @@ class Merger {
     if (section == "evaluation.rollout") return merged.text("rollout.name");
     const std::string task = merged.text("task.name");
     if (section == "reward" && registry_.find(ComponentKind::kReward, task) != nullptr) return task;
-    const Bundle* bundle = registry_.find_bundle(merged.text("algorithm.name"));
-    if (section == "algorithm.masking" && bundle != nullptr) return bundle->masking;
-    if (section == "algorithm.loss" && bundle != nullptr) return bundle->loss;
+    const Algorithm* algorithm = registry_.find_algorithm(merged.text("algorithm.name"));
+    if (section == "algorithm.masking" && algorithm != nullptr) return algorithm->masking;
+    if (section == "algorithm.loss" && algorithm != nullptr) return algorithm->loss;
     return {};
   }
 
@@ -138,8 +138,8 @@ class Merger {
     if (const ConfigLeaf* name = renamed("algorithm.name")) {
       drop("algorithm.masking.name", *name, "algorithm");
       drop("algorithm.loss.name", *name, "algorithm");
-      const Bundle* bundle = registry_.find_bundle(text_of(*name));
-      if (bundle == nullptr || preset_in_force(*bundle, merged.text("algorithm.preset")) == nullptr)
+      const Algorithm* algorithm = registry_.find_algorithm(text_of(*name));
+      if (algorithm == nullptr || preset_in_force(*algorithm, merged.text("algorithm.preset")) == nullptr)
         drop("algorithm.preset", *name, "algorithm");
     }
     const ConfigLeaf* task = renamed("task.name");
@@ -172,17 +172,17 @@ class Merger {
   }
 
   void add_preset() {
-    const Bundle* bundle = registry_.find_bundle(merged.text("algorithm.name"));
-    if (bundle == nullptr) return;
-    const BundlePreset* file = preset_in_force(*bundle, merged.text("algorithm.preset"));
+    const Algorithm* algorithm = registry_.find_algorithm(merged.text("algorithm.name"));
+    if (algorithm == nullptr) return;
+    const AlgorithmPreset* file = preset_in_force(*algorithm, merged.text("algorithm.preset"));
     if (file == nullptr) return;
-    const bool own_masking = component_of("algorithm.masking") == bundle->masking;
-    const bool own_loss = component_of("algorithm.loss") == bundle->loss;
+    const bool own_masking = component_of("algorithm.masking") == algorithm->masking;
+    const bool own_loss = component_of("algorithm.loss") == algorithm->loss;
     // Settings for a part that was swapped were not meant for the one in its place.
     const auto swapped = [&](std::string_view section) {
       return (section == "algorithm.masking" && !own_masking) || (section == "algorithm.loss" && !own_loss);
     };
-    const Preset& preset = merged.preset.emplace(read_preset(*bundle, *file));
+    const Preset& preset = merged.preset.emplace(read_preset(*algorithm, *file));
     for (const auto& [key, leaf] : preset.layer.leaves) {
       const std::string section(section_of(key));
       if (!swapped(section)) merged.leaves.try_emplace(key, leaf);
@@ -221,7 +221,7 @@ ComponentEntry declared_entry(const ComponentEntry& entry, const MergedConfig& m
     if (schema.component != entry.kind || schema.is_family) continue;
     const std::string chosen = merged.text(schema.name + ".name");
     const bool is_written = std::ranges::any_of(
-        entry.params, [&](const ParamSpec& spec) { return merged.find(schema.name + "." + spec.name) != nullptr; });
+        entry.params, [&](const Parameter& spec) { return merged.find(schema.name + "." + spec.name) != nullptr; });
     if (is_written && (chosen.empty() || chosen == entry.name)) return declared_in(schema.name, entry, merged);
   }
   return entry;

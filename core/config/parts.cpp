@@ -9,7 +9,7 @@ ResolvedValue* unequal_parts(ResolvedSection& loss, std::int64_t group_size) {
   const auto norm = std::ranges::find(loss.values, "norm", &ResolvedValue::name);
   if (part == loss.values.end()) return nullptr;
   // Means over a response, or by its length, have no parts.
-  if (norm != loss.values.end() && norm->value != ParamValue(std::string("token"))) return nullptr;
+  if (norm != loss.values.end() && norm->value != Parameter::Value(std::string("token"))) return nullptr;
   const auto* size = std::get_if<std::int64_t>(&part->value);
   return size == nullptr || *size <= 0 || group_size % *size == 0 ? nullptr : &*part;
 }

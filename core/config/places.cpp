@@ -101,9 +101,9 @@ std::string home_of_key(std::string_view name) {
   return homes.empty() ? "" : "it belongs to " + joined(homes);
 }
 
-std::vector<std::string> names_of(const ParamSpecs& specs) {
+std::vector<std::string> names_of(const std::vector<Parameter>& specs) {
   std::vector<std::string> names;
-  for (const ParamSpec& spec : specs) names.push_back(spec.name);
+  for (const Parameter& spec : specs) names.push_back(spec.name);
   return names;
 }
 

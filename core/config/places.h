@@ -18,6 +18,6 @@ std::vector<Diagnostic> find_misplaced(const ConfigDocument& document, const Mer
 /// "it belongs to [train]" for a key of the core's sections; empty if it is none.
 std::string home_of_key(std::string_view name);
 
-std::vector<std::string> names_of(const ParamSpecs& specs);
+std::vector<std::string> names_of(const std::vector<Parameter>& specs);
 
 }  // namespace drift

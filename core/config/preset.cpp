@@ -9,17 +9,17 @@
 namespace drift {
 namespace {
 
-/// What the bundle itself says, or what is read before any preset.
+/// What the algorithm itself says, or what is read before any preset.
 bool is_not_for_presets(std::string_view key) {
-  constexpr std::array<std::string_view, 4> named_by_bundle = {"algorithm.name", "algorithm.preset",
-                                                               "algorithm.masking.name", "algorithm.loss.name"};
-  return std::ranges::count(named_by_bundle, key) > 0 || key == "plugins" || key.starts_with("plugins.");
+  constexpr std::array<std::string_view, 4> named_by_algorithm = {"algorithm.name", "algorithm.preset",
+                                                                  "algorithm.masking.name", "algorithm.loss.name"};
+  return std::ranges::count(named_by_algorithm, key) > 0 || key == "plugins" || key.starts_with("plugins.");
 }
 
 class PresetReader {
  public:
-  PresetReader(const Bundle& bundle, const BundlePreset& preset)
-      : bundle_(bundle), label_("preset " + preset.name + " of " + bundle.name) {
+  PresetReader(const Algorithm& algorithm, const AlgorithmPreset& preset)
+      : algorithm_(algorithm), label_("preset " + preset.name + " of " + algorithm.name) {
     preset_.name = preset.name;
     add(preset);
   }
@@ -46,18 +46,18 @@ class PresetReader {
     return keys;
   }
 
-  Origin origin(const BundlePreset& file, const TextSpan& key, const TextSpan& value) const {
+  Origin origin(const AlgorithmPreset& file, const TextSpan& key, const TextSpan& value) const {
     return {Origin::Kind::kPreset, label_, key, value, file.origin};
   }
 
-  ConfigLayer layer_of(const toml::table& table, const BundlePreset& file) const {
+  ConfigLayer layer_of(const toml::table& table, const AlgorithmPreset& file) const {
     const auto origin_of = [&](const toml::key& key, const toml::node& node) {
       return origin(file, toml_span(key.source()), toml_span(node.source()));
     };
     return toml_layer(table, origin_of, std::filesystem::current_path());
   }
 
-  void add(const BundlePreset& file) {
+  void add(const AlgorithmPreset& file) {
     open_.push_back(file.name);
     document_.lines[file.origin] = split_lines(file.text);
     try {
@@ -68,7 +68,7 @@ class PresetReader {
     open_.pop_back();
   }
 
-  void add(toml::table&& table, const BundlePreset& file) {
+  void add(toml::table&& table, const AlgorithmPreset& file) {
     add_extended(table, file);  // first: this file goes over it
     preset_.description = text(table, "description", file);
     if (preset_.description.empty()) {
@@ -84,7 +84,7 @@ class PresetReader {
     add_notes(notes);
   }
 
-  void add_extended(const toml::table& table, const BundlePreset& file) {
+  void add_extended(const toml::table& table, const AlgorithmPreset& file) {
     const std::string name = text(table, "extends", file);
     if (name.empty()) return;
     const toml::node& node = *table.get("extends");
@@ -95,17 +95,17 @@ class PresetReader {
       wrong("preset `" + name + "` extends itself").notes = {"the cycle: " + joined(open_) + ", " + name};
       return;
     }
-    const auto found = std::ranges::find(bundle_.presets, name, &BundlePreset::name);
-    if (found != bundle_.presets.end()) return add(*found);
+    const auto found = std::ranges::find(algorithm_.presets, name, &AlgorithmPreset::name);
+    if (found != algorithm_.presets.end()) return add(*found);
     std::vector<std::string> names;
-    for (const BundlePreset& known : bundle_.presets) names.push_back(known.name);
-    Diagnostic& unknown = wrong("`extends` names `" + name + "`, which is not a preset of `" + bundle_.name + "`");
+    for (const AlgorithmPreset& known : algorithm_.presets) names.push_back(known.name);
+    Diagnostic& unknown = wrong("`extends` names `" + name + "`, which is not a preset of `" + algorithm_.name + "`");
     unknown.label = did_you_mean(name, names);
-    unknown.notes = {"presets of `" + bundle_.name + "`: " + joined(names)};
+    unknown.notes = {"presets of `" + algorithm_.name + "`: " + joined(names)};
   }
 
   /// The text at the top of the file; empty if there is none, or (reported) something else.
-  std::string text(const toml::table& table, const char* key, const BundlePreset& file) {
+  std::string text(const toml::table& table, const char* key, const AlgorithmPreset& file) {
     const toml::node* node = table.get(key);
     if (node == nullptr) return {};
     if (const auto* value = node->as_string(); value != nullptr && !value->get().empty()) return value->get();
@@ -114,7 +114,7 @@ class PresetReader {
     return {};
   }
 
-  ConfigLayer subtable(const toml::table& table, const char* key, const BundlePreset& file) {
+  ConfigLayer subtable(const toml::table& table, const char* key, const AlgorithmPreset& file) {
     const toml::node* node = table.get(key);
     if (node == nullptr) return {};
     if (const toml::table* own = node->as_table()) return layer_of(*own, file);
@@ -128,7 +128,7 @@ class PresetReader {
     for (const auto& [key, leaf] : layer.leaves) {
       if (is_not_for_presets(key)) {
         mistake(leaf.origin, leaf.origin.key, "a preset cannot set `" + key + "`").notes = {
-            "the bundle names masking strategy and loss; the run's file names the rest"};
+            "the algorithm names masking strategy and loss; the run's file names the rest"};
         continue;
       }
       preset_.layer.leaves.insert_or_assign(key, leaf);
@@ -151,7 +151,7 @@ class PresetReader {
     }
   }
 
-  const Bundle& bundle_;
+  const Algorithm& algorithm_;
   const std::string label_;
   ConfigDocument document_;        // holds the lines
   std::vector<std::string> open_;  // presets that are being read, each for the one before it
@@ -162,13 +162,15 @@ class PresetReader {
 
 }  // namespace
 
-const BundlePreset* preset_in_force(const Bundle& bundle, std::string_view name) {
-  for (const BundlePreset& preset : bundle.presets) {
+const AlgorithmPreset* preset_in_force(const Algorithm& algorithm, std::string_view name) {
+  for (const AlgorithmPreset& preset : algorithm.presets) {
     if (name.empty() || preset.name == name) return &preset;
   }
   return nullptr;
 }
 
-Preset read_preset(const Bundle& bundle, const BundlePreset& preset) { return PresetReader(bundle, preset).finish(); }
+Preset read_preset(const Algorithm& algorithm, const AlgorithmPreset& preset) {
+  return PresetReader(algorithm, preset).finish();
+}
 
 }  // namespace drift

@@ -24,12 +24,12 @@ struct Preset {
 };
 
 /// The preset that is in force: the one that is named, else the first. Null if there is none of that name.
-const BundlePreset* preset_in_force(const Bundle& bundle, std::string_view name);
+const AlgorithmPreset* preset_in_force(const Algorithm& algorithm, std::string_view name);
 
-/// Read one of the bundle's presets. Its file has the sections of a run's TOML, and at the top
+/// Read one of the algorithm's presets. Its file has the sections of a run's TOML, and at the top
 ///
 ///     description = "…"      one line; every preset has it
-///     extends = "train"      another preset of the bundle, over which this one goes
+///     extends = "train"      another preset of the algorithm, over which this one goes
 ///
 ///     [optional]             settings for a component that has them; where the run's has not, the run says so
 ///     rollout.top_p = 0.95
@@ -39,6 +39,6 @@ const BundlePreset* preset_in_force(const Bundle& bundle, std::string_view name)
 ///
 /// Whether its keys exist is checked with the rest of the run: resolve_config.
 /// @throws ConfigError with every mistake in these files
-Preset read_preset(const Bundle& bundle, const BundlePreset& preset);
+Preset read_preset(const Algorithm& algorithm, const AlgorithmPreset& preset);
 
 }  // namespace drift

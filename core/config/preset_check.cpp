@@ -6,10 +6,10 @@
 
 namespace drift {
 
-std::vector<Diagnostic> preset_mistakes(const Bundle& bundle, const BundlePreset& preset, const Registry& registry,
-                                        const std::vector<ConfigOverride>& run) {
+std::vector<Diagnostic> preset_mistakes(const Algorithm& algorithm, const AlgorithmPreset& preset,
+                                        const Registry& registry, const std::vector<ConfigOverride>& run) {
   std::vector<ConfigOverride> settings = run;
-  settings.push_back({"algorithm " + bundle.name, "algorithm.name", bundle.name, /*literal=*/true});
+  settings.push_back({"algorithm " + algorithm.name, "algorithm.name", algorithm.name, /*literal=*/true});
   settings.push_back({"preset " + preset.name, "algorithm.preset", preset.name, /*literal=*/true});
   std::vector<Diagnostic> mistakes;
   try {
@@ -19,7 +19,7 @@ std::vector<Diagnostic> preset_mistakes(const Bundle& bundle, const BundlePreset
   }
   // Such a run lacks more, a model or a task. That is not the preset's mistake.
   std::erase_if(mistakes, [&](const Diagnostic& mistake) {
-    return std::ranges::count(bundle.presets, mistake.file, &BundlePreset::origin) == 0;
+    return std::ranges::count(algorithm.presets, mistake.file, &AlgorithmPreset::origin) == 0;
   });
   return mistakes;
 }

@@ -17,7 +17,7 @@
 namespace drift {
 namespace {
 
-std::string article_and_type(const ParamValue& declared) {
+std::string article_and_type(const Parameter::Value& declared) {
   static const char* names[] = {"true or false",   "an integer",         "a number",         "a text in quotes",
                                 "a list of texts", "a list of integers", "a list of numbers"};
   return names[declared.index()];
@@ -31,8 +31,8 @@ std::string found_type(const ConfigLeaf& leaf) {
 }
 
 /// "`k`: steps per response; integer, >= 1, default 4"
-std::string describe(const ParamSpec& spec) {
-  const std::string range = spec.range.describe();
+std::string describe(const Parameter& spec) {
+  const std::string range = spec.allowed.describe();
   return "`" + spec.name + "`: " + spec.doc + "; " + type_name(spec.default_value) +
          (range.empty() ? "" : ", " + range) + ", default " + to_toml(spec.default_value);
 }
@@ -93,10 +93,10 @@ class Resolver {
   }
 
   void resolve(const SectionSchema& schema) {
-    ParamSpecs specs;
+    std::vector<Parameter> specs;
     ResolvedSection section{schema.name, {}, {}};
-    const auto resolve_all = [&](std::span<const ParamSpec> further) {
-      for (const ParamSpec& spec : further) {
+    const auto resolve_all = [&](std::span<const Parameter> further) {
+      for (const Parameter& spec : further) {
         specs.push_back(spec);
         section.values.push_back(resolve(spec, schema.name));
       }
@@ -111,7 +111,7 @@ class Resolver {
         component = declared(*registered, section, chosen);
         if (component) {
           refuse_core_keys(*component, schema);
-          resolve_all(std::span<const ParamSpec>(component->params).subspan(registered->params.size()));
+          resolve_all(std::span<const Parameter>(component->params).subspan(registered->params.size()));
         }
       } else {
         report_missing(schema, chosen);
@@ -129,9 +129,9 @@ class Resolver {
     if (schema.name == "evaluation.rollout") take_over_rollout(section, specs);
     if (schema.name == "algorithm.loss" && purpose_ == ConfigPurpose::kTrain) equalise_parts(section);
     if (complete && mistakes_.empty()) {
-      std::map<std::string, ParamValue> values;
+      std::map<std::string, Parameter::Value> values;
       for (const ResolvedValue& value : section.values) values[value.name] = value.value;
-      section.params = Params(specs, values);
+      section.params = Parameters(specs, values);
     }
     if (complete) config_.sections_.push_back(std::move(section));
   }
@@ -139,8 +139,8 @@ class Resolver {
   /// The loss's section comes before that of the group's size.
   void equalise_parts(ResolvedSection& loss) {
     const ConfigLeaf* written = merged_.find("train.group_size");
-    const ParamSpec& declared = *std::ranges::find(find_section("train")->keys, "group_size", &ParamSpec::name);
-    const ParamValue group = written != nullptr && written->value ? *written->value : declared.default_value;
+    const Parameter& declared = *std::ranges::find(find_section("train")->keys, "group_size", &Parameter::name);
+    const Parameter::Value group = written != nullptr && written->value ? *written->value : declared.default_value;
     const auto* size = std::get_if<std::int64_t>(&group);
     ResolvedValue* part = size != nullptr && *size > 0 ? unequal_parts(loss, *size) : nullptr;
     const ConfigLeaf* own = merged_.find("algorithm.loss.micro_batch");
@@ -175,9 +175,9 @@ class Resolver {
     if (schema.name == "reward" && registry_.find(ComponentKind::kReward, task) != nullptr) {
       return derived(task, "as in [task]");
     }
-    if (const Bundle* bundle = registry_.find_bundle(merged_.text("algorithm.name"))) {
-      if (schema.name == "algorithm.masking") return derived(bundle->masking, "algorithm " + bundle->name);
-      if (schema.name == "algorithm.loss") return derived(bundle->loss, "algorithm " + bundle->name);
+    if (const Algorithm* algorithm = registry_.find_algorithm(merged_.text("algorithm.name"))) {
+      if (schema.name == "algorithm.masking") return derived(algorithm->masking, "algorithm " + algorithm->name);
+      if (schema.name == "algorithm.loss") return derived(algorithm->loss, "algorithm " + algorithm->name);
     }
     return {"name", std::string(), {}};
   }
@@ -186,9 +186,9 @@ class Resolver {
   /// mistake.
   std::optional<ComponentEntry> declared(const ComponentEntry& component, const ResolvedSection& section,
                                          const ResolvedValue& chosen) {
-    std::map<std::string, ParamValue> values;
+    std::map<std::string, Parameter::Value> values;
     Origin place = chosen.origin;
-    for (const ParamSpec& spec : component.params) {
+    for (const Parameter& spec : component.params) {
       const auto& value = *std::ranges::find(section.values, spec.name, &ResolvedValue::name);
       values[spec.name] = value.value;
       if (value.origin.kind != Origin::Kind::kDefault) place = value.origin;
@@ -206,8 +206,8 @@ class Resolver {
   }
 
   static void refuse_core_keys(const ComponentEntry& component, const SectionSchema& schema) {
-    for (const ParamSpec& spec : component.params) {
-      if (std::ranges::count(schema.keys, spec.name, &ParamSpec::name) == 0) continue;
+    for (const Parameter& spec : component.params) {
+      if (std::ranges::count(schema.keys, spec.name, &Parameter::name) == 0) continue;
       throw Error("the " + std::string(kind_name(component.kind)) + " `" + component.name + "` declares a parameter `" +
                       spec.name + "`, which every [" + schema.name + "] already has",
                   "give the parameter another name in plugin `" + component.plugin + "`");
@@ -247,7 +247,7 @@ class Resolver {
       wrong.notes.push_back((checkpoint() / "config.json").string() + " has no `model_type` that is one of them");
   }
 
-  ResolvedValue resolve(const ParamSpec& spec, const std::string& section) {
+  ResolvedValue resolve(const Parameter& spec, const std::string& section) {
     ResolvedValue resolved{spec.name, spec.default_value, {}, spec.is_path};
     const std::string key = section + "." + spec.name;
     const ConfigLeaf* leaf = merged_.find(key);
@@ -259,17 +259,17 @@ class Resolver {
       return resolved;
     }
     resolved.value = std::move(*accepted);
-    if (const std::string wrong = spec.range.violation(resolved.value); !wrong.empty()) {
+    if (const std::string wrong = spec.violation(resolved.value); !wrong.empty()) {
       Diagnostic& out = mistake(leaf->origin, leaf->origin.value, "`" + key + "` " + wrong);
       const auto* text = std::get_if<std::string>(&resolved.value);
-      out.label = text == nullptr ? "" : did_you_mean(*text, spec.range.choices);
+      out.label = text == nullptr ? "" : did_you_mean(*text, spec.allowed.choices);
       out.notes = {describe(spec)};
     }
     if (spec.is_path) leaf->make_absolute(resolved.value);
     return resolved;
   }
 
-  void report_type(const ParamSpec& spec, const std::string& key, const ConfigLeaf& leaf) {
+  void report_type(const Parameter& spec, const std::string& key, const ConfigLeaf& leaf) {
     Diagnostic& wrong =
         mistake(leaf.origin, leaf.origin.value, "`" + key + "` must be " + article_and_type(spec.default_value));
     wrong.label = "this is " + found_type(leaf);
@@ -277,7 +277,7 @@ class Resolver {
   }
 
   void check_known(const std::string& key, const ConfigLeaf& leaf, const SectionSchema& schema,
-                   const ComponentEntry* component, const ParamSpecs& specs) {
+                   const ComponentEntry* component, const std::vector<Parameter>& specs) {
     const std::string name(name_of(key));
     const std::vector<std::string> known = names_of(specs);
     if (std::ranges::count(known, name) > 0 || (component != nullptr && leaf.optional)) return;
@@ -310,12 +310,12 @@ class Resolver {
   }
 
   /// A preset is written for one rollout and meets others. What it sets for those is not a mistake, if it is marked as
-  /// optional or another one has it. Its masking strategy and loss are named by the bundle.
+  /// optional or another one has it. Its masking strategy and loss are named by the algorithm.
   bool may_lack(const std::string& key, const ConfigLeaf& leaf, const ComponentEntry& component) const {
     if (leaf.origin.kind != Origin::Kind::kPreset) return false;
     if (merged_.preset->optional.contains(key)) return true;
     return !key.starts_with("algorithm.") && std::ranges::any_of(registry_.components(), [&](const auto& other) {
-      return other.kind == component.kind && std::ranges::count(other.params, name_of(key), &ParamSpec::name) > 0;
+      return other.kind == component.kind && std::ranges::count(other.params, name_of(key), &Parameter::name) > 0;
     });
   }
 
@@ -335,36 +335,36 @@ class Resolver {
     ResolvedValue& name = section.values[0];
     ResolvedValue& preset = section.values[1];
     std::vector<std::string> names;
-    for (const Bundle& bundle : registry_.bundles()) names.push_back(bundle.name);
+    for (const Algorithm& algorithm : registry_.algorithms()) names.push_back(algorithm.name);
     const std::string list = names.empty() ? "no plugin provides an algorithm    (drift plugin list)"
                                            : "algorithms: " + joined(names) + "    (drift plugin list)";
-    const Bundle* bundle = registry_.find_bundle(text(name));
-    if (bundle == nullptr && !text(name).empty()) {
+    const Algorithm* algorithm = registry_.find_algorithm(text(name));
+    if (algorithm == nullptr && !text(name).empty()) {
       Diagnostic& wrong = mistake(name.origin, name.origin.value, "unknown algorithm `" + text(name) + "`");
       wrong.label = did_you_mean(text(name), names);
       wrong.notes = {list};
-    } else if (bundle == nullptr && purpose_ == ConfigPurpose::kTrain && merged_.find("algorithm.name") == nullptr) {
+    } else if (algorithm == nullptr && purpose_ == ConfigPurpose::kTrain && merged_.find("algorithm.name") == nullptr) {
       Diagnostic& wrong = mistakes_.emplace_back();
       wrong.message = "no algorithm is named";
       wrong.file = document_.file;
       wrong.notes = {
           "name it: [algorithm] name = \"" + (names.empty() ? "…" : names.front()) + "\", or --algorithm NAME", list};
     }
-    if (bundle == nullptr) return;
-    if (preset_in_force(*bundle, text(preset)) == nullptr && !text(preset).empty()) {
+    if (algorithm == nullptr) return;
+    if (preset_in_force(*algorithm, text(preset)) == nullptr && !text(preset).empty()) {
       std::vector<std::string> presets;
-      for (const BundlePreset& known : bundle->presets) presets.push_back(known.name);
+      for (const AlgorithmPreset& known : algorithm->presets) presets.push_back(known.name);
       Diagnostic& wrong = mistake(preset.origin, preset.origin.value,
-                                  "unknown preset `" + text(preset) + "` of algorithm `" + bundle->name + "`");
+                                  "unknown preset `" + text(preset) + "` of algorithm `" + algorithm->name + "`");
       wrong.label = did_you_mean(text(preset), presets);
-      wrong.notes = {"presets of `" + bundle->name + "`: " + joined(presets) + "    (drift plugin info " +
-                     bundle->name + ")"};
+      wrong.notes = {"presets of `" + algorithm->name + "`: " + joined(presets) + "    (drift plugin info " +
+                     algorithm->name + ")"};
     }
-    if (text(preset).empty() && !bundle->presets.empty()) preset.value = bundle->presets.front().name;
+    if (text(preset).empty() && !algorithm->presets.empty()) preset.value = algorithm->presets.front().name;
   }
 
   /// [evaluation.rollout] starts from [rollout]: wholly, or where it chooses another component, from what was written.
-  void take_over_rollout(ResolvedSection& evaluation, const ParamSpecs& specs) const {
+  void take_over_rollout(ResolvedSection& evaluation, const std::vector<Parameter>& specs) const {
     const auto rollout = std::ranges::find(config_.sections_, "rollout", &ResolvedSection::name);
     if (rollout == config_.sections_.end()) return;
     const bool same = text(rollout->values.front()) == text(evaluation.values.front());
@@ -374,7 +374,7 @@ class Resolver {
       if (value.origin.kind != Origin::Kind::kDefault || from == rollout->values.end()) continue;
       if (!same && from->origin.kind == Origin::Kind::kDefault) continue;
       const auto taken = specs[i].as_declared(from->value);
-      if (!taken || !specs[i].range.violation(*taken).empty()) continue;
+      if (!taken || !specs[i].violation(*taken).empty()) continue;
       value.value = *taken;
       value.origin = {Origin::Kind::kDerived, "as in [rollout]", {}, {}};
     }

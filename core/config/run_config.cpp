@@ -29,7 +29,7 @@ std::string path_from(const fs::path& folder, const std::string& path) {
 }
 
 std::string value_text(const ResolvedValue& value, const fs::path& folder) {
-  ParamValue written = value.value;
+  Parameter::Value written = value.value;
   if (auto* path = std::get_if<std::string>(&written); path != nullptr && value.is_path)
     *path = path_from(folder, *path);
   if (auto* paths = std::get_if<std::vector<std::string>>(&written); paths != nullptr && value.is_path)
@@ -46,7 +46,7 @@ std::string padded(std::string text, std::size_t width) {
 
 bool RunConfig::has(std::string_view section) const { return section_named(sections_, section) != nullptr; }
 
-const Params& RunConfig::section(std::string_view name) const {
+const Parameters& RunConfig::section(std::string_view name) const {
   const ResolvedSection* found = section_named(sections_, name);
   if (found == nullptr) throw Error("this command reads section [" + std::string(name) + "] without declaring it");
   return found->params;

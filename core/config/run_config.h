@@ -18,7 +18,7 @@ namespace drift {
 /// One value of a run and where it came from.
 struct ResolvedValue {
   std::string name;
-  ParamValue value;
+  Parameter::Value value;
   Origin origin;
   bool is_path = false;
   KeyRole role = KeyRole::kResult;
@@ -35,7 +35,7 @@ struct RunNote {
 struct ResolvedSection {
   std::string name;
   std::vector<ResolvedValue> values;  ///< in the order of their declaration
-  Params params;                      ///< the same values
+  Parameters params;                  ///< the same values
 };
 
 /// A checked configuration: every value that the run reads, of its declared type, within its range. Paths (what is
@@ -49,7 +49,7 @@ class RunConfig {
   /// The section's values; a component section holds its component's parameters beside the core's own keys, so that it
   /// is what the component's constructor gets.
   /// @throws Error if the section is not there (a mistake of the caller).
-  const Params& section(std::string_view section) const;
+  const Parameters& section(std::string_view section) const;
 
   /// A section as its struct (run_settings.h, training_settings.h).
   template <class Settings>

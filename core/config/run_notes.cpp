@@ -22,8 +22,8 @@ void add_preset_notes(const Preset& preset, const RunConfig& config, std::vector
   }
 }
 
-bool is_zero(const std::optional<ParamValue>& value) {
-  return value && (*value == ParamValue(std::int64_t{0}) || *value == ParamValue(0.0));
+bool is_zero(const std::optional<Parameter::Value>& value) {
+  return value && (*value == Parameter::Value(std::int64_t{0}) || *value == Parameter::Value(0.0));
 }
 
 /// The accuracy of greedy responses and that of sampled ones do not compare.
@@ -61,10 +61,10 @@ void add_adapter_notes(const RunConfig& config, const std::string& file, std::ve
     const bool is_set = value != nullptr && value->origin.kind != Origin::Kind::kDefault;
     return is_set ? about(value->origin, file) : About::kShared;
   };
-  const bool is_saved = path->value != ParamValue(std::string());
+  const bool is_saved = path->value != Parameter::Value(std::string());
   const ResolvedValue* offload = config.find("reference.offload");
-  if ((is_saved || config.find("adapter.kind")->value != ParamValue(std::string("none"))) && offload != nullptr &&
-      offload->value == ParamValue(true))
+  if ((is_saved || config.find("adapter.kind")->value != Parameter::Value(std::string("none"))) && offload != nullptr &&
+      offload->value == Parameter::Value(true))
     notes.push_back({"reference.offload has no effect: with adapters the frozen weights are the reference policy",
                      set_by("reference.offload")});
   if (is_saved) {
@@ -87,7 +87,7 @@ void add_reward_notes(const RunConfig& config, std::vector<RunNote>& notes) {
     if (section.name.starts_with("reward.added.")) added += (added.empty() ? "" : ", ") + section.name;
   }
   if (added.empty() || !config.has("filter")) return;
-  const Params& filter = config.section("filter");
+  const Parameters& filter = config.section("filter");
   if (filter.get<bool>("require_variance") && filter.get<double>("success_low") == 0 &&
       config.section("advantage").get<std::string>("std") != "none")
     notes.push_back({added +

@@ -156,18 +156,18 @@ struct AlgorithmSettings {
 
 /// The values of a section as its struct.
 template <class Settings>
-Settings settings_from(const Params& section) {
+Settings settings_from(const Parameters& section) {
   Settings settings;
-  Parameters parameters(section);
+  Parameters parameters = section;
   settings.declare(parameters);
   return settings;
 }
 
 /// The keys of a section, in the order in which it declares them.
 template <class Settings>
-ParamSpecs declared_keys(Settings settings = {}) {
-  ParamSpecs keys;
-  Parameters parameters(keys);
+std::vector<Parameter> declared_keys(Settings settings = {}) {
+  std::vector<Parameter> keys;
+  Parameters parameters = Parameters::collecting(keys);
   settings.declare(parameters);
   return keys;
 }

@@ -16,9 +16,9 @@ using enum KeyRole;
 using Roles = std::map<std::string, KeyRole, std::less<>>;
 
 /// @param exceptions  the keys whose role is not the section's
-SectionSchema section(std::string name, std::string doc, KeyRole role, ParamSpecs keys, Roles exceptions,
+SectionSchema section(std::string name, std::string doc, KeyRole role, std::vector<Parameter> keys, Roles exceptions,
                       std::optional<ComponentKind> component, std::vector<ConfigPurpose> needed_for) {
-  for ([[maybe_unused]] const auto& [key, other] : exceptions) assert(std::ranges::count(keys, key, &ParamSpec::name));
+  for ([[maybe_unused]] const auto& [key, other] : exceptions) assert(std::ranges::count(keys, key, &Parameter::name));
   return {std::move(name), std::move(doc),       role, std::move(keys), std::move(exceptions),
           component,       std::move(needed_for)};
 }
@@ -78,7 +78,7 @@ std::vector<SectionSchema> make_sections() {
                                   {kTrain, kPretrain, kEval}),
       section("evaluation.rollout", "how responses are written in evaluation, if not as in [rollout]", kResponses,
               declared_keys<RolloutSettings>(), {}, kRollout, {kTrain, kEval}),
-      section<AlgorithmSettings>("the bundle: masking strategy, loss and the settings of its paper", kTraining, {},
+      section<AlgorithmSettings>("the algorithm: masking strategy, loss and the settings of its paper", kTraining, {},
                                  {kTrain}),
       section("algorithm.masking", "which masked contexts are scored", kTraining,
               {{"name", "", "which masking strategy; default: the algorithm's"}}, {}, kMaskingStrategy, {kTrain}),

@@ -29,10 +29,10 @@ enum class KeyRole {
 
 /// One section of a run's TOML.
 struct SectionSchema {
-  std::string name;  ///< "train", "algorithm.loss"
-  std::string doc;   ///< one line
-  KeyRole role;      ///< of the parameters of its component, and of the keys that `roles` does not have
-  ParamSpecs keys;   ///< what the core reads; a component section adds what its component declares
+  std::string name;             ///< "train", "algorithm.loss"
+  std::string doc;              ///< one line
+  KeyRole role;                 ///< of the parameters of its component, and of the keys that `roles` does not have
+  std::vector<Parameter> keys;  ///< what the core reads; a component section adds what its component declares
   std::map<std::string, KeyRole, std::less<>> roles;
   std::optional<ComponentKind> component;  ///< the kind that the key `name` chooses from
   std::vector<ConfigPurpose> needed_for;

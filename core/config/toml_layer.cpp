@@ -108,7 +108,7 @@ std::string toml_key(std::string_view key) {
   const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
     return std::isalnum(c) || c == '_' || c == '-';
   });
-  return bare ? std::string(key) : to_toml(ParamValue(std::string(key)));
+  return bare ? std::string(key) : to_toml(Parameter::Value(std::string(key)));
 }
 
 TextSpan toml_span(const toml::source_region& region) {
@@ -139,7 +139,7 @@ std::vector<T> items_of(const toml::array& array) {
 }
 
 /// A list of texts, of integers or of numbers; of other or different things: nothing.
-std::optional<ParamValue> list_value(const toml::array& array) {
+std::optional<Parameter::Value> list_value(const toml::array& array) {
   const auto all = [&](const auto& fits) { return std::all_of(array.begin(), array.end(), fits); };
   if (all([](const toml::node& item) { return item.is_string(); })) return items_of<std::string>(array);
   if (all([](const toml::node& item) { return item.is_integer(); })) return items_of<std::int64_t>(array);
@@ -149,11 +149,11 @@ std::optional<ParamValue> list_value(const toml::array& array) {
 
 }  // namespace
 
-std::optional<ParamValue> toml_value(const toml::node& node) {
-  if (const auto* value = node.as_boolean()) return ParamValue(value->get());
-  if (const auto* value = node.as_integer()) return ParamValue(std::int64_t{value->get()});
-  if (const auto* value = node.as_floating_point()) return ParamValue(value->get());
-  if (const auto* value = node.as_string()) return ParamValue(value->get());
+std::optional<Parameter::Value> toml_value(const toml::node& node) {
+  if (const auto* value = node.as_boolean()) return Parameter::Value(value->get());
+  if (const auto* value = node.as_integer()) return Parameter::Value(std::int64_t{value->get()});
+  if (const auto* value = node.as_floating_point()) return Parameter::Value(value->get());
+  if (const auto* value = node.as_string()) return Parameter::Value(value->get());
   if (const auto* array = node.as_array()) return list_value(*array);
   return std::nullopt;
 }

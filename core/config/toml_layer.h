@@ -33,7 +33,7 @@ TextSpan toml_span(const toml::source_region& region);
 Origin toml_origin(const std::filesystem::path& file, const toml::key& key, const toml::node& node);
 
 /// Nothing where TOML holds what no parameter can be: a date, a list of numbers.
-std::optional<ParamValue> toml_value(const toml::node& node);
+std::optional<Parameter::Value> toml_value(const toml::node& node);
 
 /// What was written there, for messages about values that toml_value() does not have: "a date".
 std::string toml_kind(const toml::node& node);

@@ -63,7 +63,7 @@ void ValueModelSettings::declare(Parameters& parameters) {
 }
 
 void AdamwSettings::declare(Parameters& parameters) {
-  const ParamRange below_one{.minimum = 0, .maximum = 1, .maximum_excluded = true};
+  const AllowedValues below_one{.minimum = 0, .maximum = 1, .maximum_excluded = true};
   learning_rate =
       parameters("learning_rate", learning_rate, "AdamW's learning rate, at the top of the schedule", at_least(0));
   schedule = parameters("schedule", schedule.c_str(), "the learning rate after the warm-up",

@@ -37,7 +37,7 @@ at::Tensor sum_over_views(const LossInput& input, const at::Tensor& values_F) {
 at::Tensor elbo_of_views(const LossInput& input, const at::Tensor& log_prob_FL) {
   auto sum_F = sum_where(log_prob_FL, input.plan.target_FL);
   if (input.plan.weight_F.defined()) sum_F = sum_F * input.plan.weight_F;
-  return sum_over_views(input, sum_F) / static_cast<double>(std::max<std::int64_t>(input.totals.forwards, 1));
+  return sum_over_views(input, sum_F) / static_cast<double>(std::max<std::int64_t>(input.totals.terms, 1));
 }
 
 at::Tensor share_of_advantage(const LossInput& input) {

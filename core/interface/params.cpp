@@ -65,7 +65,7 @@ std::string in_quotes(std::string_view text) {
 
 }  // namespace
 
-std::string ParamRange::describe() const {
+std::string AllowedValues::describe() const {
   if (!choices.empty()) return join(choices, " | ");
   const bool low = std::isfinite(minimum);
   const bool high = std::isfinite(maximum);
@@ -81,23 +81,23 @@ std::string ParamRange::describe() const {
 
 namespace {
 
-std::string violation_of_text(const ParamRange& range, const std::string& text) {
-  const auto& choices = range.choices;
+std::string violation_of_text(const AllowedValues& allowed, const std::string& text) {
+  const auto& choices = allowed.choices;
   if (choices.empty() || std::find(choices.begin(), choices.end(), text) != choices.end()) return {};
   return "must be one of " + join(choices, ", ");
 }
 
-std::string violation_of_number(const ParamRange& range, double value) {
+std::string violation_of_number(const AllowedValues& allowed, double value) {
   if (std::isnan(value)) return "must be a number, not nan";
-  if (std::isinf(value)) return range.allow_infinite && value > 0 ? "" : "must be finite";
-  const bool low = range.minimum_excluded ? value > range.minimum : value >= range.minimum;
-  const bool high = range.maximum_excluded ? value < range.maximum : value <= range.maximum;
+  if (std::isinf(value)) return allowed.allow_infinite && value > 0 ? "" : "must be finite";
+  const bool low = allowed.minimum_excluded ? value > allowed.minimum : value >= allowed.minimum;
+  const bool high = allowed.maximum_excluded ? value < allowed.maximum : value <= allowed.maximum;
   if (low && high) return {};
-  const std::string allowed = range.describe();
-  return (allowed[0] == '[' || allowed[0] == '(' ? "must be in " : "must be ") + allowed;
+  const std::string text = allowed.describe();
+  return (text[0] == '[' || text[0] == '(' ? "must be in " : "must be ") + text;
 }
 
-/// Each of the alternatives of ParamValue, as TOML writes it.
+/// Each of the alternatives of Parameter::Value, as TOML writes it.
 std::string toml(bool value) { return value ? "true" : "false"; }
 std::string toml(std::int64_t value) { return std::to_string(value); }
 std::string toml(double value) {
@@ -116,7 +116,7 @@ std::string toml(const std::vector<T>& values) {
 
 }  // namespace
 
-std::optional<ParamValue> ParamSpec::as_declared(const ParamValue& value) const {
+std::optional<Parameter::Value> Parameter::as_declared(const Value& value) const {
   if (value.index() == default_value.index()) return value;
   const bool numbers = std::holds_alternative<std::vector<double>>(default_value);
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
@@ -132,16 +132,16 @@ std::optional<ParamValue> ParamSpec::as_declared(const ParamValue& value) const 
   return std::nullopt;
 }
 
-std::string ParamRange::violation(const ParamValue& value) const {
+std::string Parameter::violation(const Value& value) const {
   const auto first_of = [&](const auto& values, const auto& check) {
     for (const auto& one : values) {
       if (const std::string wrong = check(one); !wrong.empty()) return wrong;
     }
     return std::string();
   };
-  const auto of_text = [&](const std::string& text) { return violation_of_text(*this, text); };
-  const auto of_integer = [&](std::int64_t one) { return violation_of_number(*this, static_cast<double>(one)); };
-  const auto of_number = [&](double one) { return violation_of_number(*this, one); };
+  const auto of_text = [&](const std::string& text) { return violation_of_text(allowed, text); };
+  const auto of_integer = [&](std::int64_t one) { return violation_of_number(allowed, static_cast<double>(one)); };
+  const auto of_number = [&](double one) { return violation_of_number(allowed, one); };
   if (const auto* one = std::get_if<std::string>(&value)) return of_text(*one);
   if (const auto* one = std::get_if<std::int64_t>(&value)) return of_integer(*one);
   if (const auto* one = std::get_if<double>(&value)) return of_number(*one);
@@ -151,43 +151,50 @@ std::string ParamRange::violation(const ParamValue& value) const {
   return {};
 }
 
-std::string type_name(const ParamValue& value) {
+std::string type_name(const Parameter::Value& value) {
   static const char* names[] = {"true / false",  "integer",          "number",         "text",
                                 "list of texts", "list of integers", "list of numbers"};
   return names[value.index()];
 }
 
-std::string to_toml(const ParamValue& value) {
+std::string to_toml(const Parameter::Value& value) {
   return std::visit([](const auto& one) { return toml(one); }, value);
 }
 
-Params::Params(const ParamSpecs& specs, const std::map<std::string, ParamValue>& values) {
-  for (const ParamSpec& spec : specs) values_[spec.name] = spec.default_value;
+Parameters::Parameters(const std::vector<Parameter>& declared, const std::map<std::string, Parameter::Value>& values) {
+  for (const Parameter& parameter : declared) values_[parameter.name] = parameter.default_value;
   for (const auto& [name, value] : values) {
-    const auto spec =
-        std::find_if(specs.begin(), specs.end(), [&wanted = name](const ParamSpec& s) { return s.name == wanted; });
-    if (spec == specs.end()) throw Error("unknown parameter `" + name + "`");
-    const auto accepted = spec->as_declared(value);
+    const auto parameter =
+        std::find_if(declared.begin(), declared.end(), [&name](const Parameter& one) { return one.name == name; });
+    if (parameter == declared.end()) throw Error("unknown parameter `" + name + "`");
+    const auto accepted = parameter->as_declared(value);
     if (!accepted) {
-      throw Error("parameter `" + name + "` must be " + type_name(spec->default_value) + ", not " + type_name(value));
+      throw Error("parameter `" + name + "` must be " + type_name(parameter->default_value) + ", not " +
+                  type_name(value));
     }
-    const ParamValue& typed = *accepted;
-    if (const std::string wrong = spec->range.violation(typed); !wrong.empty()) {
+    const Parameter::Value& typed = *accepted;
+    if (const std::string wrong = parameter->violation(typed); !wrong.empty()) {
       throw Error("parameter `" + name + "` " + wrong + ", not " + to_toml(typed));
     }
     values_[name] = typed;
   }
 }
 
-void Parameters::declare(ParamSpec spec) {
-  const auto same = [&](const ParamSpec& other) { return other.name == spec.name; };
-  if (std::any_of(declared_->begin(), declared_->end(), same)) {
-    throw Error("the component declares parameter `" + spec.name + "` twice");
-  }
-  declared_->push_back(std::move(spec));
+Parameters Parameters::collecting(std::vector<Parameter>& declared) {
+  Parameters parameters;
+  parameters.collected_ = &declared;
+  return parameters;
 }
 
-const ParamValue& Params::at(std::string_view name) const {
+void Parameters::collect(Parameter parameter) {
+  const auto same = [&](const Parameter& other) { return other.name == parameter.name; };
+  if (std::any_of(collected_->begin(), collected_->end(), same)) {
+    throw Error("the component declares parameter `" + parameter.name + "` twice");
+  }
+  collected_->push_back(std::move(parameter));
+}
+
+const Parameter::Value& Parameters::at(std::string_view name) const {
   const auto found = values_.find(name);
   if (found == values_.end()) {
     throw Error("the component reads parameter `" + std::string(name) + "`, which it does not declare",
@@ -196,7 +203,7 @@ const ParamValue& Params::at(std::string_view name) const {
   return found->second;
 }
 
-void Params::wrong_type(std::string_view name, const ParamValue& value) {
+void Parameters::wrong_type(std::string_view name, const Parameter::Value& value) {
   throw Error("the component reads parameter `" + std::string(name) + "` as another type than it declares (" +
               type_name(value) + ")");
 }

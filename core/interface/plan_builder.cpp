@@ -116,7 +116,7 @@ std::vector<std::int64_t> random_order(const MaskingInput& input, std::int64_t r
 
 struct PlanBuilder::State {
   std::int64_t length, prompt_length;
-  std::vector<std::int64_t> response, forward;
+  std::vector<std::int64_t> response, term;
   std::vector<std::uint8_t> masked, target, committed, unattended, prompt_masked;
   std::vector<float> weight;
 };
@@ -132,13 +132,13 @@ PlanBuilder::PlanBuilder(std::int64_t length, std::int64_t prompt_length) : stat
 
 PlanBuilder::~PlanBuilder() = default;
 
-void PlanBuilder::begin_view(std::int64_t response, std::int64_t forward) {
-  if (response < 0 || forward < 0) {
-    throw Error("PlanBuilder::begin_view(" + std::to_string(response) + ", " + std::to_string(forward) +
+void PlanBuilder::begin_view(std::int64_t response, std::int64_t term) {
+  if (response < 0 || term < 0) {
+    throw Error("PlanBuilder::begin_view(" + std::to_string(response) + ", " + std::to_string(term) +
                 "): both count from 0");
   }
   state_->response.push_back(response);
-  state_->forward.push_back(forward);
+  state_->term.push_back(term);
   state_->weight.push_back(1);
   for (auto* rows : {&state_->masked, &state_->target, &state_->committed, &state_->unattended}) {
     add_row(*rows, state_->length);
@@ -170,13 +170,12 @@ void PlanBuilder::weigh(double weight) {
   state_->weight.back() = static_cast<float>(weight);
 }
 
-MaskPlan PlanBuilder::finish(std::int64_t forwards) const {
+MaskPlan PlanBuilder::finish(std::int64_t terms) const {
   const State& state = *state_;
   const auto views = static_cast<std::int64_t>(state.response.size());
-  const std::int64_t last = views == 0 ? 0 : *std::max_element(state.forward.begin(), state.forward.end());
-  if (forwards <= last) {
-    throw Error("PlanBuilder::finish(" + std::to_string(forwards) + "): there is a view of forward " +
-                std::to_string(last));
+  const std::int64_t last = views == 0 ? 0 : *std::max_element(state.term.begin(), state.term.end());
+  if (terms <= last) {
+    throw Error("PlanBuilder::finish(" + std::to_string(terms) + "): there is a view of term " + std::to_string(last));
   }
   const auto any = [](const std::vector<std::uint8_t>& rows) {
     return std::any_of(rows.begin(), rows.end(), [](std::uint8_t one) { return one != 0; });
@@ -186,7 +185,7 @@ MaskPlan PlanBuilder::finish(std::int64_t forwards) const {
   };
   MaskPlan plan;
   plan.response_F = to_tensor(state.response, {views}, at::kLong);
-  plan.forward_F = to_tensor(state.forward, {views}, at::kLong);
+  plan.term_F = to_tensor(state.term, {views}, at::kLong);
   plan.masked_FL = of_responses(state.masked);
   plan.target_FL = of_responses(state.target);
   plan.committed_FL = of_responses(state.committed);
@@ -196,7 +195,7 @@ MaskPlan PlanBuilder::finish(std::int64_t forwards) const {
   if (any(state.prompt_masked)) {
     plan.prompt_masked_FP = to_tensor(state.prompt_masked, {views, state.prompt_length}, at::kBool);
   }
-  plan.forwards = forwards;
+  plan.terms = terms;
   return plan;
 }
 

@@ -35,12 +35,12 @@ std::string_view kind_name(ComponentKind kind) {
   return "component of unknown kind";
 }
 
-void Registry::add(ComponentKind kind, std::string_view name, std::string_view doc, ParamSpecs params,
+void Registry::add(ComponentKind kind, std::string_view name, std::string_view doc, std::vector<Parameter> params,
                    ComponentFactory create) {
   add(kind, name, doc, std::move(params), std::move(create), nullptr);
 }
 
-void Registry::add(ComponentKind kind, std::string_view name, std::string_view doc, ParamSpecs params,
+void Registry::add(ComponentKind kind, std::string_view name, std::string_view doc, std::vector<Parameter> params,
                    ComponentFactory create, ReadDeclaration declaration) {
   if (const ComponentEntry* other = find(kind, name)) {
     throw Error("the " + std::string(kind_name(kind)) + " `" + std::string(name) +
@@ -51,17 +51,17 @@ void Registry::add(ComponentKind kind, std::string_view name, std::string_view d
                          registering_plugin_, std::move(declaration)});
 }
 
-void Registry::add_bundle(Bundle bundle) {
-  bundle.plugin = registering_plugin_;
-  if (const Bundle* other = find_bundle(bundle.name)) {
-    throw Error("the algorithm `" + bundle.name + "` is already registered by plugin `" + other->plugin + "`",
+void Registry::add_algorithm(Algorithm algorithm) {
+  algorithm.plugin = registering_plugin_;
+  if (const Algorithm* other = find_algorithm(algorithm.name)) {
+    throw Error("the algorithm `" + algorithm.name + "` is already registered by plugin `" + other->plugin + "`",
                 "give one of the two another name");
   }
-  bundles_.push_back(std::move(bundle));
+  algorithms_.push_back(std::move(algorithm));
 }
 
 const std::vector<ComponentEntry>& Registry::components() const { return components_; }
-const std::vector<Bundle>& Registry::bundles() const { return bundles_; }
+const std::vector<Algorithm>& Registry::algorithms() const { return algorithms_; }
 
 const ComponentEntry* Registry::find(ComponentKind kind, std::string_view name) const {
   const auto found = std::find_if(components_.begin(), components_.end(),
@@ -69,9 +69,10 @@ const ComponentEntry* Registry::find(ComponentKind kind, std::string_view name) 
   return found == components_.end() ? nullptr : &*found;
 }
 
-const Bundle* Registry::find_bundle(std::string_view name) const {
-  const auto found = std::find_if(bundles_.begin(), bundles_.end(), [&](const Bundle& b) { return b.name == name; });
-  return found == bundles_.end() ? nullptr : &*found;
+const Algorithm* Registry::find_algorithm(std::string_view name) const {
+  const auto found =
+      std::find_if(algorithms_.begin(), algorithms_.end(), [&](const Algorithm& b) { return b.name == name; });
+  return found == algorithms_.end() ? nullptr : &*found;
 }
 
 }  // namespace drift

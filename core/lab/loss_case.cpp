@@ -89,13 +89,13 @@ void refuse_unknown_keys(const Place& place, std::initializer_list<const char*> 
   }
 }
 
-ParamValue parameter(const Place& place, const std::string& key, const ComponentEntry& entry) {
+Parameter::Value parameter(const Place& place, const std::string& key, const ComponentEntry& entry) {
   std::vector<std::string> names;
-  for (const ParamSpec& spec : entry.params) {
+  for (const Parameter& spec : entry.params) {
     names.push_back(spec.name);
     if (spec.name != key) continue;
     const Place value = place[key.c_str()];
-    ParamValue typed = spec.default_value;
+    Parameter::Value typed = spec.default_value;
     if (std::holds_alternative<bool>(typed) && value.json().is_boolean()) return value.json().get<bool>();
     if (std::holds_alternative<double>(typed) && value.json().is_number()) return value.number();
     if (std::holds_alternative<std::int64_t>(typed) && value.json().is_number_integer()) return value.integer();
@@ -204,13 +204,13 @@ LossInput read_input(const Place& place) {
 
   LossInput input;
   input.plan.response_F = integers(rows.of_response);
-  input.plan.forward_F = integers(rows.forward);
+  input.plan.term_F = integers(rows.forward);
   input.plan.masked_FL = bools(rows.masked, {F, L});
   input.plan.target_FL = bools(rows.scored, {F, L});
   input.plan.committed_FL = bools(rows.committed, {F, L});
   input.plan.weight_F = floats(rows.weight, {F});
-  input.plan.forwards = place.has("forwards") ? place["forwards"].integer()
-                                              : *std::max_element(rows.forward.begin(), rows.forward.end()) + 1;
+  input.plan.terms = place.has("forwards") ? place["forwards"].integer()
+                                           : *std::max_element(rows.forward.begin(), rows.forward.end()) + 1;
   input.log_probs.current_FL = floats(rows.current, {F, L});
   input.log_probs.old_FL = floats(rows.old, {F, L});
   input.log_probs.reference_FL = optional(rows.reference, "reference");

@@ -27,7 +27,7 @@ struct LossExpectation {
 struct LossCase {
   std::string variant;  ///< empty for the case itself
   std::string loss;     ///< name of the loss it is written for; may be empty
-  std::map<std::string, ParamValue> parameters;
+  std::map<std::string, Parameter::Value> parameters;
   LossInput input;  ///< float64
   LossExpectation expected;
 };

@@ -11,7 +11,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json named(const Bundle& bundle) { return {{"name", bundle.name}, {"meaning", bundle.doc}, {"plugin", bundle.plugin}}; }
+Json named(const Algorithm& algorithm) {
+  return {{"name", algorithm.name}, {"meaning", algorithm.doc}, {"plugin", algorithm.plugin}};
+}
 
 Json named(const ComponentEntry& entry) {
   return {{"kind", kind_name(entry.kind)}, {"name", entry.name}, {"meaning", entry.doc}, {"plugin", entry.plugin}};
@@ -27,13 +29,14 @@ Json json_of(const Preset& preset) {
   return json;
 }
 
-Json whole(const Bundle& bundle) {
-  Json json = named(bundle);
-  json["paper"] = bundle.paper;
-  json["masking"] = bundle.masking;
-  json["loss"] = bundle.loss;
+Json whole(const Algorithm& algorithm) {
+  Json json = named(algorithm);
+  json["paper"] = algorithm.paper;
+  json["masking"] = algorithm.masking;
+  json["loss"] = algorithm.loss;
   json["presets"] = Json::array();
-  for (const BundlePreset& preset : bundle.presets) json["presets"].push_back(json_of(read_preset(bundle, preset)));
+  for (const AlgorithmPreset& preset : algorithm.presets)
+    json["presets"].push_back(json_of(read_preset(algorithm, preset)));
   return json;
 }
 
@@ -57,7 +60,7 @@ Json plugin_list_json(const Registry& registry, const PluginLoader& loader) {
                {"components", Json::array()},
                {"refused", Json::array()}};
   for (const LoadedPlugin& plugin : loader.loaded()) json["plugins"].push_back(json_of(plugin));
-  for (const Bundle& bundle : registry.bundles()) json["algorithms"].push_back(named(bundle));
+  for (const Algorithm& algorithm : registry.algorithms()) json["algorithms"].push_back(named(algorithm));
   for (const ComponentEntry& entry : registry.components()) json["components"].push_back(named(entry));
   for (const RefusedPlugin& refused : loader.refused())
     json["refused"].push_back({{"path", refused.path.string()}, {"message", refused.message}});
@@ -67,7 +70,7 @@ Json plugin_list_json(const Registry& registry, const PluginLoader& loader) {
 Json plugin_info_json(const Registry& registry, std::string_view name, const ConfigDocument& document) {
   const Named found = find_named(registry, name, document);
   Json json = {{"algorithms", Json::array()}, {"components", Json::array()}};
-  for (const Bundle* bundle : found.bundles) json["algorithms"].push_back(whole(*bundle));
+  for (const Algorithm* algorithm : found.algorithms) json["algorithms"].push_back(whole(*algorithm));
   for (const ComponentEntry& entry : found.components) json["components"].push_back(whole(entry));
   return json;
 }

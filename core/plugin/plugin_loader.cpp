@@ -165,10 +165,10 @@ void PluginLoader::load_file(const fs::path& file, const std::string& origin, bo
 
 void PluginLoader::register_components(const LoadedPlugin& plugin, const std::function<void()>& add) {
   const auto components = registry_.components_;
-  const auto bundles = registry_.bundles_;
+  const auto algorithms = registry_.algorithms_;
   if (plugin.shipped) {
     std::erase_if(registry_.components_, [&](const ComponentEntry& entry) { return !is_shipped(entry.plugin); });
-    std::erase_if(registry_.bundles_, [&](const Bundle& bundle) { return !is_shipped(bundle.plugin); });
+    std::erase_if(registry_.algorithms_, [&](const Algorithm& algorithm) { return !is_shipped(algorithm.plugin); });
   }
   registry_.registering_plugin_ = plugin.name;
   try {
@@ -178,13 +178,13 @@ void PluginLoader::register_components(const LoadedPlugin& plugin, const std::fu
   } catch (...) {
     const Error error = describe_exception();
     registry_.components_ = components;
-    registry_.bundles_ = bundles;
+    registry_.algorithms_ = algorithms;
     registry_.registering_plugin_.clear();
     throw Error("plugin `" + plugin.name + "` failed to register: " + error.what() + "\n  --> " + plugin.path.string(),
                 error.hint().empty() ? "nothing of it was kept; report this to the plugin's author" : error.hint());
   }
   registry_.registering_plugin_.clear();
-  if (plugin.shipped) put_back(plugin, components, bundles);
+  if (plugin.shipped) put_back(plugin, components, algorithms);
 }
 
 const LoadedPlugin* PluginLoader::find(std::string_view name) const {
@@ -198,7 +198,7 @@ bool PluginLoader::is_shipped(const std::string& plugin) const {
 }
 
 void PluginLoader::put_back(const LoadedPlugin& shipped, std::vector<ComponentEntry> components,
-                            std::vector<Bundle> bundles) {
+                            std::vector<Algorithm> algorithms) {
   const auto collides = [&](std::string_view kind, const std::string& name, const std::string& owner, bool exists) {
     if (!exists || is_shipped(owner)) return false;
     const LoadedPlugin* plugin = find(owner);
@@ -212,17 +212,17 @@ void PluginLoader::put_back(const LoadedPlugin& shipped, std::vector<ComponentEn
   std::erase_if(components, [&](const ComponentEntry& entry) {
     return collides(kind_name(entry.kind), entry.name, entry.plugin, registry_.find(entry.kind, entry.name) != nullptr);
   });
-  std::erase_if(bundles, [&](const Bundle& bundle) {
-    return collides("algorithm", bundle.name, bundle.plugin, registry_.find_bundle(bundle.name) != nullptr);
+  std::erase_if(algorithms, [&](const Algorithm& algorithm) {
+    return collides("algorithm", algorithm.name, algorithm.plugin, registry_.find_algorithm(algorithm.name) != nullptr);
   });
   for (ComponentEntry& entry : registry_.components_) {
     if (entry.plugin == shipped.name) components.push_back(std::move(entry));
   }
-  for (Bundle& bundle : registry_.bundles_) {
-    if (bundle.plugin == shipped.name) bundles.push_back(std::move(bundle));
+  for (Algorithm& algorithm : registry_.algorithms_) {
+    if (algorithm.plugin == shipped.name) algorithms.push_back(std::move(algorithm));
   }
   registry_.components_ = std::move(components);
-  registry_.bundles_ = std::move(bundles);
+  registry_.algorithms_ = std::move(algorithms);
 }
 
 void PluginLoader::refuse(const fs::path& path, const Error& error) { refused_.push_back({path, full_message(error)}); }

@@ -78,7 +78,7 @@ class PluginLoader {
   void register_components(const LoadedPlugin& plugin, const std::function<void()>& add);
   bool is_shipped(const std::string& plugin) const;
   /// Puts back what other plugins had registered, but for what has the name of something that this shipped plugin has.
-  void put_back(const LoadedPlugin& shipped, std::vector<ComponentEntry> components, std::vector<Bundle> bundles);
+  void put_back(const LoadedPlugin& shipped, std::vector<ComponentEntry> components, std::vector<Algorithm> algorithms);
 
   Registry& registry_;
   Gate gate_;

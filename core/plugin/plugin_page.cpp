@@ -31,20 +31,20 @@ std::string component_page(const ComponentEntry& entry, const PluginLoader& load
   std::string kind(kind_name(entry.kind));
   kind[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(kind[0])));
   std::string lines = "[" + section_choosing(entry.kind) + "]\nname = \"" + entry.name + "\"\n";
-  for (const ParamSpec& spec : entry.params) lines += spec.name + " = " + to_toml(spec.default_value) + "\n";
+  for (const Parameter& spec : entry.params) lines += spec.name + " = " + to_toml(spec.default_value) + "\n";
   return "## " + kind + " `" + entry.name + "`\n\n" + markdown_text(entry.doc) + "\n" +
          provider_line(loader, entry.plugin) + toml_block(lines) + "\n" +
          (entry.params.empty() ? "It has no parameters.\n" : parameter_markdown(entry.params, "parameter"));
 }
 
-std::string bundle_page(const Bundle& bundle, const Registry& registry, const PluginLoader& loader) {
-  std::string text = "## Algorithm `" + bundle.name + "`\n\n" + markdown_text(bundle.doc) + "\n" +
-                     provider_line(loader, bundle.plugin);
-  if (!bundle.paper.empty()) text += "Paper: " + markdown_text(bundle.paper) + ".\n";
-  text += "Masking strategy `" + bundle.masking + "`, loss `" + bundle.loss + "`.\n";
-  std::string lines = "[algorithm]\nname = \"" + bundle.name + "\"\n";
-  if (!bundle.presets.empty()) lines += "preset = \"" + bundle.presets.front().name + "\"\n";
-  return text + toml_block(lines) + (bundle.presets.empty() ? "" : "\n" + preset_tables(registry, bundle.name));
+std::string algorithm_page(const Algorithm& algorithm, const Registry& registry, const PluginLoader& loader) {
+  std::string text = "## Algorithm `" + algorithm.name + "`\n\n" + markdown_text(algorithm.doc) + "\n" +
+                     provider_line(loader, algorithm.plugin);
+  if (!algorithm.paper.empty()) text += "Paper: " + markdown_text(algorithm.paper) + ".\n";
+  text += "Masking strategy `" + algorithm.masking + "`, loss `" + algorithm.loss + "`.\n";
+  std::string lines = "[algorithm]\nname = \"" + algorithm.name + "\"\n";
+  if (!algorithm.presets.empty()) lines += "preset = \"" + algorithm.presets.front().name + "\"\n";
+  return text + toml_block(lines) + (algorithm.presets.empty() ? "" : "\n" + preset_tables(registry, algorithm.name));
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ std::string plugin_page(const Registry& registry, const PluginLoader& loader, st
                         const ConfigDocument& document) {
   const Named found = find_named(registry, name, document);
   std::string text = "# " + std::string(name) + "\n";
-  for (const Bundle* bundle : found.bundles) text += "\n" + bundle_page(*bundle, registry, loader);
+  for (const Algorithm* algorithm : found.algorithms) text += "\n" + algorithm_page(*algorithm, registry, loader);
   for (const ComponentEntry& entry : found.components) text += "\n" + component_page(entry, loader);
   return text;
 }

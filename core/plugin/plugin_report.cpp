@@ -28,7 +28,7 @@ std::string plugin_line(const PluginLoader& loader, const std::string& name) {
          plugin->path.string();
 }
 
-std::string parameters_text(const ParamSpecs& specs) {
+std::string parameters_text(const std::vector<Parameter>& specs) {
   return specs.empty() ? "  no parameters\n" : to_text(parameter_table(specs, "parameter"), /*unicode=*/true, "  ");
 }
 
@@ -40,17 +40,17 @@ std::string component_text(const ComponentEntry& entry, const PluginLoader& load
               : "");
 }
 
-std::string bundle_text(const Bundle& bundle, const PluginLoader& loader) {
-  std::vector<Row> parts = {{"paper", bundle.paper},
-                            {"masking", bundle.masking},
-                            {"loss", bundle.loss},
-                            {"plugin", plugin_line(loader, bundle.plugin)}};
-  if (bundle.paper.empty()) parts.erase(parts.begin());
-  std::string text =
-      "algorithm `" + bundle.name + "`\n  " + bundle.doc + "\n" + to_text({.rows = parts}, /*unicode=*/true, "  ");
-  for (const BundlePreset& file : bundle.presets) {
-    const Preset preset = read_preset(bundle, file);
-    text += "\n  preset `" + preset.name + "`" + (&file == &bundle.presets.front() ? " (default)" : "") + ": " +
+std::string algorithm_text(const Algorithm& algorithm, const PluginLoader& loader) {
+  std::vector<Row> parts = {{"paper", algorithm.paper},
+                            {"masking", algorithm.masking},
+                            {"loss", algorithm.loss},
+                            {"plugin", plugin_line(loader, algorithm.plugin)}};
+  if (algorithm.paper.empty()) parts.erase(parts.begin());
+  std::string text = "algorithm `" + algorithm.name + "`\n  " + algorithm.doc + "\n" +
+                     to_text({.rows = parts}, /*unicode=*/true, "  ");
+  for (const AlgorithmPreset& file : algorithm.presets) {
+    const Preset preset = read_preset(algorithm, file);
+    text += "\n  preset `" + preset.name + "`" + (&file == &algorithm.presets.front() ? " (default)" : "") + ": " +
             preset.description + "\n";
     std::vector<Row> rows;
     for (const auto& [key, leaf] : preset.layer.leaves) {
@@ -65,11 +65,11 @@ std::string bundle_text(const Bundle& bundle, const PluginLoader& loader) {
 }
 
 /// What is wrong with an algorithm's presets: the first line of each mistake and its place.
-void check_presets(const Bundle& bundle, const Registry& registry, std::vector<std::string>& problems) {
-  for (const BundlePreset& preset : bundle.presets) {
-    for (const Diagnostic& mistake : preset_mistakes(bundle, preset, registry)) {
+void check_presets(const Algorithm& algorithm, const Registry& registry, std::vector<std::string>& problems) {
+  for (const AlgorithmPreset& preset : algorithm.presets) {
+    for (const Diagnostic& mistake : preset_mistakes(algorithm, preset, registry)) {
       if (mistake.file != preset.origin) continue;  // said for the preset that this one extends
-      problems.push_back("preset `" + preset.name + "` of `" + bundle.name + "`: " + mistake.message + "    (" +
+      problems.push_back("preset `" + preset.name + "` of `" + algorithm.name + "`: " + mistake.message + "    (" +
                          mistake.file + ":" + std::to_string(mistake.span.line) + ")");
     }
   }
@@ -80,11 +80,11 @@ void check_component(const ComponentEntry& entry, std::vector<std::string>& prob
   const std::string name = std::string(kind_name(entry.kind)) + " `" + entry.name + "`";
   if (entry.doc.empty()) problems.push_back(name + " has no documentation");
   std::set<std::string> seen;
-  for (const ParamSpec& spec : entry.params) {
+  for (const Parameter& spec : entry.params) {
     const std::string parameter = "parameter `" + spec.name + "` of " + name;
     if (!seen.insert(spec.name).second) problems.push_back(parameter + " is declared twice");
     if (spec.doc.empty()) problems.push_back(parameter + " has no documentation");
-    if (const std::string wrong = spec.range.violation(spec.default_value); !wrong.empty())
+    if (const std::string wrong = spec.violation(spec.default_value); !wrong.empty())
       problems.push_back("the default of " + parameter + " " + wrong + ", not " + to_toml(spec.default_value));
   }
 }
@@ -94,7 +94,7 @@ std::vector<ComponentEntry> declared_by(const fs::path& file, const Registry& re
   std::vector<ComponentEntry> found;
   std::optional<Error> refusal;
   for (const ComponentEntry& entry : registry.components()) {
-    const auto path = std::ranges::find(entry.params, true, &ParamSpec::is_path);
+    const auto path = std::ranges::find(entry.params, true, &Parameter::is_path);
     if (!entry.declaration || path == entry.params.end()) continue;
     try {
       found.push_back(with_declaration(entry, {{path->name, fs::absolute(file).lexically_normal().string()}}));
@@ -121,7 +121,7 @@ std::string plugin_list(const Registry& registry, const PluginLoader& loader) {
   std::stable_sort(entries.begin(), entries.end(), [](const auto* a, const auto* b) {
     return a->kind != b->kind ? a->kind < b->kind : a->name < b->name;
   });
-  for (const Bundle& bundle : registry.bundles()) add("algorithm", bundle.name, bundle.plugin);
+  for (const Algorithm& algorithm : registry.algorithms()) add("algorithm", algorithm.name, algorithm.plugin);
   std::stable_sort(rows.begin(), rows.end());
   for (const ComponentEntry* entry : entries) add(kind_name(entry->kind), entry->name, entry->plugin);
   if (rows.empty()) return "no plugin is loaded\n";
@@ -143,11 +143,11 @@ std::vector<ComponentEntry> components_named(const Registry& registry, std::stri
 Named find_named(const Registry& registry, std::string_view name, const ConfigDocument& document) {
   Named found{{}, components_named(registry, name, document)};
   std::set<std::string> names;
-  for (const Bundle& bundle : registry.bundles()) {
-    if (bundle.name == name || bundle.plugin == name) found.bundles.push_back(&bundle);
-    names.insert(bundle.name);
+  for (const Algorithm& algorithm : registry.algorithms()) {
+    if (algorithm.name == name || algorithm.plugin == name) found.algorithms.push_back(&algorithm);
+    names.insert(algorithm.name);
   }
-  if (!found.bundles.empty() || !found.components.empty()) return found;
+  if (!found.algorithms.empty() || !found.components.empty()) return found;
   for (const ComponentEntry& entry : registry.components()) names.insert(entry.name);
   throw Error("there is no algorithm, component or plugin `" + std::string(name) + "`",
               name_hint(name, {names.begin(), names.end()}, "names") + "    (drift plugin list)");
@@ -157,7 +157,8 @@ std::string plugin_info(const Registry& registry, const PluginLoader& loader, st
                         const ConfigDocument& document) {
   const Named found = find_named(registry, name, document);
   std::string text;
-  for (const Bundle* bundle : found.bundles) text += (text.empty() ? "" : "\n") + bundle_text(*bundle, loader);
+  for (const Algorithm* algorithm : found.algorithms)
+    text += (text.empty() ? "" : "\n") + algorithm_text(*algorithm, loader);
   for (const ComponentEntry& entry : found.components)
     text += (text.empty() ? "" : "\n") + component_text(entry, loader);
   return text;
@@ -166,8 +167,8 @@ std::string plugin_info(const Registry& registry, const PluginLoader& loader, st
 std::vector<std::string> declaration_mistakes(const Registry& registry) {
   std::vector<std::string> problems;
   for (const ComponentEntry& entry : registry.components()) check_component(entry, problems);
-  for (const Bundle& bundle : registry.bundles()) check_presets(bundle, registry, problems);
-  if (registry.components().empty() && registry.bundles().empty()) problems.push_back("it registers nothing");
+  for (const Algorithm& algorithm : registry.algorithms()) check_presets(algorithm, registry, problems);
+  if (registry.components().empty() && registry.algorithms().empty()) problems.push_back("it registers nothing");
   return problems;
 }
 
@@ -179,7 +180,7 @@ std::string plugin_summary(const Registry& registry, const LoadedPlugin& plugin)
                            {"file", plugin.path.string()},
                            {"sha256", plugin.sha256}};
   if (!plugin.warning.empty()) rows.push_back({"warning", plugin.warning});
-  for (const Bundle& bundle : registry.bundles()) rows.push_back({"algorithm", bundle.name});
+  for (const Algorithm& algorithm : registry.algorithms()) rows.push_back({"algorithm", algorithm.name});
   for (const ComponentEntry& entry : registry.components()) {
     const auto count = entry.params.size();
     rows.push_back({std::string(kind_name(entry.kind)),

@@ -23,7 +23,7 @@ std::vector<ComponentEntry> components_named(const Registry& registry, std::stri
 
 /// Every algorithm of this name, or of the plugin of this name, and its components.
 struct Named {
-  std::vector<const Bundle*> bundles;
+  std::vector<const Algorithm*> algorithms;
   std::vector<ComponentEntry> components;
 };
 /// @param document  as for components_named

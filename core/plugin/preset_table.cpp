@@ -69,24 +69,24 @@ std::string agreement(const std::map<std::string, std::vector<std::string>>& sec
   return text;
 }
 
-const Bundle& find_bundle(const Registry& registry, std::string_view algorithm) {
-  if (const Bundle* bundle = registry.find_bundle(algorithm)) return *bundle;
+const Algorithm& find_algorithm(const Registry& registry, std::string_view name) {
+  if (const Algorithm* algorithm = registry.find_algorithm(name)) return *algorithm;
   std::vector<std::string> names;
-  for (const Bundle& bundle : registry.bundles()) names.push_back(bundle.name);
-  throw Error("there is no algorithm `" + std::string(algorithm) + "`",
-              name_hint(algorithm, names, "algorithms") + "    (drift plugin list)");
+  for (const Algorithm& algorithm : registry.algorithms()) names.push_back(algorithm.name);
+  throw Error("there is no algorithm `" + std::string(name) + "`",
+              name_hint(name, names, "algorithms") + "    (drift plugin list)");
 }
 
 }  // namespace
 
-std::string preset_tables(const Registry& registry, std::string_view algorithm) {
-  const Bundle& bundle = find_bundle(registry, algorithm);
-  if (bundle.presets.empty()) return "no presets\n";
+std::string preset_tables(const Registry& registry, std::string_view name) {
+  const Algorithm& algorithm = find_algorithm(registry, name);
+  if (algorithm.presets.empty()) return "no presets\n";
   std::vector<Preset> presets;
   std::set<std::string> optional;
   TextTable list{{"preset", "what it is"}};
-  for (const BundlePreset& file : bundle.presets) {
-    presets.push_back(read_preset(bundle, file));
+  for (const AlgorithmPreset& file : algorithm.presets) {
+    presets.push_back(read_preset(algorithm, file));
     list.rows.push_back(
         {as_code(file.name) + (presets.size() == 1 ? ", the default" : ""), presets.back().description});
     optional.insert(presets.back().optional.begin(), presets.back().optional.end());

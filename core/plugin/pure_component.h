@@ -18,7 +18,7 @@ namespace drift {
 /// What a plugin registered under one name, but for the functions of its kind.
 struct PureKind {
   std::string name;
-  ParamSpecs params;
+  std::vector<Parameter> params;
   void* data = nullptr;
   decltype(DriftComponent::create) create = nullptr;
   decltype(DriftComponent::destroy) destroy = nullptr;

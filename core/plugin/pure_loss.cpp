@@ -52,7 +52,7 @@ class LossArrays {
     input.entropy_FL = numbers(in.log_probs.entropy_FL);
     input.reference_entropy_FL = numbers(in.log_probs.reference_entropy_FL);
     input.response_F = integers(plan.response_F);
-    input.forward_F = integers(plan.forward_F);
+    input.term_F = integers(plan.term_F);
     input.masked_FL = truths(plan.masked_FL);
     input.target_FL = truths(plan.target_FL);
     input.committed_FL = truths(plan.committed_FL.defined() ? plan.committed_FL : plan.target_FL);
@@ -68,7 +68,7 @@ class LossArrays {
     input.scored_B = integers(in.scored_B);
     input.total_responses = in.totals.responses;
     input.group_size = in.totals.group_size;
-    input.forwards = in.totals.forwards;
+    input.terms = in.totals.terms;
     input.total_targets = std::max<std::int64_t>(in.totals.targets, 1);
     input.optimizer_steps = in.totals.optimizer_steps;
     input.total_views = in.totals.views;

@@ -67,12 +67,12 @@ class PureMasking final : public MaskingStrategy {
     HostCall call(object_.host());
     call.take_view = [&](const DriftView& view) { add(view, arrays.input, builder); };
     call.finish(functions_.plan(&call, object_.self(), &arrays.input, &result), "plan()");
-    plan = builder.finish(result.forwards);
+    plan = builder.finish(result.terms);
   }
 
  private:
   static void add(const DriftView& view, const DriftMaskingInput& input, PlanBuilder& builder) {
-    builder.begin_view(view.response, view.forward);
+    builder.begin_view(view.response, view.term);
     const std::uint8_t* target_L = view.target_L != nullptr ? view.target_L : view.masked_L;
     for (std::int64_t i = 0; i < input.length; ++i) {
       if (view.masked_L != nullptr && view.masked_L[i] != 0) builder.mask(i);

@@ -21,7 +21,7 @@ std::vector<std::string> copied_texts(const DriftText* texts, std::size_t count)
   return copies;
 }
 
-ParamValue copied_value(const std::string& name, const DriftValue& value) {
+Parameter::Value copied_value(const std::string& name, const DriftValue& value) {
   switch (value.type) {
     case DRIFT_TRUTH: return value.truth != 0;
     case DRIFT_INTEGER: return value.integer;
@@ -35,38 +35,38 @@ ParamValue copied_value(const std::string& name, const DriftValue& value) {
               "default_value.type is DRIFT_TRUTH, DRIFT_INTEGER, … of drift/pure.h");
 }
 
-ParamSpec copied_parameter(const DriftParam& param) {
+Parameter copied_parameter(const DriftParam& param) {
   const std::string name(view_of(param.name));
-  ParamSpec spec(name, false, view_of(param.doc));
+  Parameter spec(name, false, view_of(param.doc));
   spec.default_value = copied_value(name, param.default_value);
   const auto has = [&](std::uint32_t flag) { return (param.flags & flag) != 0; };
-  if (has(DRIFT_HAS_MINIMUM)) spec.range.minimum = param.minimum;
-  if (has(DRIFT_HAS_MAXIMUM)) spec.range.maximum = param.maximum;
-  spec.range.minimum_excluded = has(DRIFT_MINIMUM_EXCLUDED);
-  spec.range.maximum_excluded = has(DRIFT_MAXIMUM_EXCLUDED);
-  spec.range.allow_infinite = has(DRIFT_ALLOW_INFINITE);
-  spec.range.choices = copied_texts(param.choices, param.choice_count);
+  if (has(DRIFT_HAS_MINIMUM)) spec.allowed.minimum = param.minimum;
+  if (has(DRIFT_HAS_MAXIMUM)) spec.allowed.maximum = param.maximum;
+  spec.allowed.minimum_excluded = has(DRIFT_MINIMUM_EXCLUDED);
+  spec.allowed.maximum_excluded = has(DRIFT_MAXIMUM_EXCLUDED);
+  spec.allowed.allow_infinite = has(DRIFT_ALLOW_INFINITE);
+  spec.allowed.choices = copied_texts(param.choices, param.choice_count);
   spec.is_path = has(DRIFT_IS_PATH);
   return spec;
 }
 
 }  // namespace
 
-ParamSpecs declared_parameters(const DriftComponent& component) {
-  ParamSpecs specs;
+std::vector<Parameter> declared_parameters(const DriftComponent& component) {
+  std::vector<Parameter> specs;
   const auto* next = reinterpret_cast<const char*>(component.params);
   for (std::size_t i = 0; i < component.param_count; ++i, next += component.params->size)
     specs.push_back(copied_parameter(as_known(reinterpret_cast<const DriftParam*>(next), "DriftParam")));
   return specs;
 }
 
-PureValues::PureValues(const ParamSpecs& specs, const Params& params) {
-  for (const ParamSpec& spec : specs) values_.push_back(value_of(params.values().at(spec.name)));
+PureValues::PureValues(const std::vector<Parameter>& specs, const Parameters& params) {
+  for (const Parameter& spec : specs) values_.push_back(value_of(params.values().at(spec.name)));
 }
 
-DriftValue PureValues::value_of(const ParamValue& value) {
+DriftValue PureValues::value_of(const Parameter::Value& value) {
   DriftValue given{};
-  // The alternatives of ParamValue are in the order of the types.
+  // The alternatives of Parameter::Value are in the order of the types.
   given.type = static_cast<std::uint32_t>(value.index()) + DRIFT_TRUTH;
   if (const auto* truth = std::get_if<bool>(&value)) given.truth = *truth ? 1 : 0;
   if (const auto* integer = std::get_if<std::int64_t>(&value)) given.integer = *integer;

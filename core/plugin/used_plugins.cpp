@@ -32,7 +32,7 @@ Json declaring_files(const LoadedPlugin& plugin, const RunConfig& config, const 
     const ComponentEntry* entry = chosen_component(section, config, registry);
     if (entry == nullptr || !entry->declaration || entry->plugin != plugin.name) continue;
     for (const ResolvedValue& value : section.values) {
-      const bool declares = std::ranges::count(entry->params, value.name, &ParamSpec::name) > 0;
+      const bool declares = std::ranges::count(entry->params, value.name, &Parameter::name) > 0;
       const auto* path = declares && value.is_path ? std::get_if<std::string>(&value.value) : nullptr;
       if (path == nullptr || !std::filesystem::is_regular_file(file_of(*path))) continue;
       files[file_of(*path).string()] = sha256_of_file(file_of(*path));
@@ -60,8 +60,9 @@ std::vector<const LoadedPlugin*> used_plugins(const RunConfig& config, const Reg
   for (const ResolvedSection& section : config.sections()) {
     if (const ComponentEntry* entry = chosen_component(section, config, registry)) names.insert(entry->plugin);
   }
-  const Bundle* bundle = config.has("algorithm") ? registry.find_bundle(config.component("algorithm")) : nullptr;
-  if (bundle != nullptr) names.insert(bundle->plugin);
+  const Algorithm* algorithm =
+      config.has("algorithm") ? registry.find_algorithm(config.component("algorithm")) : nullptr;
+  if (algorithm != nullptr) names.insert(algorithm->plugin);
   std::vector<const LoadedPlugin*> used;
   for (const LoadedPlugin& plugin : loader.loaded()) {
     if (names.contains(plugin.name)) used.push_back(&plugin);

@@ -18,18 +18,18 @@ namespace {
 /// A component and the parameter that it declares.
 struct Declared {
   const ComponentEntry* component;
-  const ParamSpec* parameter;
+  const Parameter* parameter;
 };
 
-const ParamSpec* find_spec(const ParamSpecs& specs, std::string_view name) {
-  const auto found = std::ranges::find(specs, name, &ParamSpec::name);
+const Parameter* find_spec(const std::vector<Parameter>& specs, std::string_view name) {
+  const auto found = std::ranges::find(specs, name, &Parameter::name);
   return found == specs.end() ? nullptr : &*found;
 }
 
 std::vector<Declared> declared_by(const Registry& registry, const SectionSchema& section, std::string_view name) {
   std::vector<Declared> found;
   for (const ComponentEntry* entry : components_of(registry, section)) {
-    if (const ParamSpec* parameter = find_spec(entry->params, name)) found.push_back({entry, parameter});
+    if (const Parameter* parameter = find_spec(entry->params, name)) found.push_back({entry, parameter});
   }
   return found;
 }
@@ -57,17 +57,17 @@ using Rows = std::vector<std::vector<std::string>>;
 /// A row for each value that presets give to the key: "1e-6: first_algorithm paper, release; second_algorithm paper".
 Rows preset_rows(const Registry& registry, const std::string& key) {
   std::map<std::string, std::vector<std::string>> algorithms;
-  for (const Bundle& bundle : registry.bundles()) {
+  for (const Algorithm& algorithm : registry.algorithms()) {
     std::map<std::string, std::vector<std::string>> presets;
-    for (const BundlePreset& file : bundle.presets) {
+    for (const AlgorithmPreset& file : algorithm.presets) {
       try {
-        const Preset preset = read_preset(bundle, file);
+        const Preset preset = read_preset(algorithm, file);
         const auto leaf = preset.layer.leaves.find(key);
         if (leaf != preset.layer.leaves.end()) presets[leaf->second.text()].push_back(file.name);
       } catch (const ConfigError&) {  // told where the preset is used
       }
     }
-    for (const auto& [value, names] : presets) algorithms[value].push_back(bundle.name + " " + joined(names));
+    for (const auto& [value, names] : presets) algorithms[value].push_back(algorithm.name + " " + joined(names));
   }
   Rows rows;
   for (const auto& [value, names] : algorithms)
@@ -82,11 +82,11 @@ std::string choices(const Registry& registry, const SectionSchema& section, std:
     for (const ComponentEntry* entry : components_of(registry, section)) names.push_back(entry->name);
   }
   if (section.name == "algorithm") {
-    for (const Bundle& bundle : registry.bundles()) {
-      std::string text = bundle.name;
+    for (const Algorithm& algorithm : registry.algorithms()) {
+      std::string text = algorithm.name;
       if (name == "preset") {
         std::vector<std::string> presets;
-        for (const BundlePreset& preset : bundle.presets) presets.push_back(preset.name);
+        for (const AlgorithmPreset& preset : algorithm.presets) presets.push_back(preset.name);
         text += " (" + joined(presets) + ")";
       }
       names.push_back(text);
@@ -123,9 +123,9 @@ Rows place_of(const Registry& registry, const SectionSchema& section, std::strin
   return rows;
 }
 
-std::string own_key_text(const SectionSchema& section, const ParamSpec& spec, Rows place) {
+std::string own_key_text(const SectionSchema& section, const Parameter& spec, Rows place) {
   Rows rows = {{"type", declared_type(spec)}};
-  if (const std::string range = spec.range.describe(); !range.empty()) rows.push_back({"range", range});
+  if (const std::string range = spec.allowed.describe(); !range.empty()) rows.push_back({"range", range});
   rows.push_back({"default", to_toml(spec.default_value)});
   rows.insert(rows.end(), place.begin(), place.end());
   return full_key(section, spec.name) + ": " + spec.doc + "\n" + to_text({.rows = rows}, /*unicode=*/true, "  ");
@@ -133,7 +133,7 @@ std::string own_key_text(const SectionSchema& section, const ParamSpec& spec, Ro
 
 std::string parameter_text(const SectionSchema& section, const std::vector<Declared>& declared, const Rows& place) {
   const std::string kind(kind_name(*section.component));
-  ParamSpecs specs;
+  std::vector<Parameter> specs;
   for (const Declared& one : declared) {
     specs.push_back(*one.parameter);
     specs.back().name = one.component->name;
@@ -154,7 +154,7 @@ std::string key_text(const Registry& registry, std::string_view key, const Short
   std::set<ComponentKind> shown;
   for (const SectionSchema& section : config_sections()) {
     if (wanted != nullptr && wanted != &section) continue;
-    const ParamSpec* own = find_spec(section.keys, name);
+    const Parameter* own = find_spec(section.keys, name);
     const auto declared = own == nullptr ? declared_by(registry, section, name) : std::vector<Declared>();
     if (own == nullptr && declared.empty()) continue;
     // The second section of a kind of component is named by the first, and found by its whole key.
@@ -168,8 +168,9 @@ std::string key_text(const Registry& registry, std::string_view key, const Short
 
 nlohmann::ordered_json key_json(const Registry& registry, std::string_view key) {
   auto found = nlohmann::ordered_json::array();
-  const auto add = [&](const SectionSchema& section, const ParamSpecs& specs, const std::string& component) {
-    const ParamSpec* spec = find_spec(specs, name_of(key));
+  const auto add = [&](const SectionSchema& section, const std::vector<Parameter>& specs,
+                       const std::string& component) {
+    const Parameter* spec = find_spec(specs, name_of(key));
     if (spec == nullptr) return;
     found.push_back({{"section", section.name}});
     if (!component.empty()) found.back()["component"] = component;

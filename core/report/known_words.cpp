@@ -16,12 +16,12 @@ void add(Words& words, const std::string& word) {
 }
 
 /// The parameters that a section may hold: its own, and those of every component that it may name.
-std::vector<const ParamSpec*> specs_of(const Registry& registry, const SectionSchema& section) {
-  std::vector<const ParamSpec*> specs;
-  for (const ParamSpec& spec : section.keys) specs.push_back(&spec);
+std::vector<const Parameter*> specs_of(const Registry& registry, const SectionSchema& section) {
+  std::vector<const Parameter*> specs;
+  for (const Parameter& spec : section.keys) specs.push_back(&spec);
   for (const ComponentEntry& entry : registry.components()) {
     if (entry.kind != section.component) continue;
-    for (const ParamSpec& spec : entry.params) specs.push_back(&spec);
+    for (const Parameter& spec : entry.params) specs.push_back(&spec);
   }
   return specs;
 }
@@ -32,7 +32,7 @@ Words known_keys(const Registry& registry) {
   Words keys;
   for (const SectionSchema& section : config_sections()) {
     if (section.is_family) continue;
-    for (const ParamSpec* spec : specs_of(registry, section)) add(keys, section.name + "." + spec->name);
+    for (const Parameter* spec : specs_of(registry, section)) add(keys, section.name + "." + spec->name);
   }
   return keys;
 }
@@ -42,17 +42,17 @@ Words known_values(const Registry& registry, std::string_view key) {
   const SectionSchema* section = find_section(section_of(key));
   if (section == nullptr) return values;
   const std::string_view name = name_of(key);
-  for (const Bundle& bundle : registry.bundles()) {
-    if (key == "algorithm.name") add(values, bundle.name);
+  for (const Algorithm& algorithm : registry.algorithms()) {
+    if (key == "algorithm.name") add(values, algorithm.name);
     if (key != "algorithm.preset") continue;
-    for (const BundlePreset& preset : bundle.presets) add(values, preset.name);
+    for (const AlgorithmPreset& preset : algorithm.presets) add(values, preset.name);
   }
   for (const ComponentEntry& entry : registry.components()) {
     if (name == "name" && entry.kind == section->component) add(values, entry.name);
   }
-  for (const ParamSpec* spec : specs_of(registry, *section)) {
+  for (const Parameter* spec : specs_of(registry, *section)) {
     if (spec->name != name) continue;
-    for (const std::string& choice : spec->range.choices) add(values, choice);
+    for (const std::string& choice : spec->allowed.choices) add(values, choice);
     if (!std::holds_alternative<bool>(spec->default_value)) continue;
     for (const char* word : {"true", "false"}) add(values, word);
   }
@@ -67,7 +67,7 @@ Words known_sections() {
 
 Words known_names(const Registry& registry) {
   Words names;
-  for (const Bundle& bundle : registry.bundles()) add(names, bundle.name);
+  for (const Algorithm& algorithm : registry.algorithms()) add(names, algorithm.name);
   for (const ComponentEntry& entry : registry.components()) {
     add(names, entry.name);
     add(names, entry.plugin);

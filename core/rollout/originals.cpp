@@ -14,10 +14,10 @@
 
 namespace drift {
 
-using OptionValue = std::optional<ParamValue>;  // empty: null
+using OptionValue = std::optional<Parameter::Value>;  // empty: null
 
 struct OriginalOption {
-  ParamValue type;  ///< the alternative that it holds
+  Parameter::Value type;  ///< the alternative that it holds
   bool nullable = false;
   OptionValue default_value;
   std::map<std::string, std::string> words;  ///< empty: any text
@@ -40,15 +40,17 @@ OptionValue value_of(const toml::node& node) {
 }
 
 /// `value` as `type` has it: an integer is also a number.
-OptionValue as_type(const ParamValue& value, const ParamValue& type) {
+OptionValue as_type(const Parameter::Value& value, const Parameter::Value& type) {
   if (value.index() == type.index()) return value;
   const auto* integer = std::get_if<std::int64_t>(&value);
-  if (integer != nullptr && std::holds_alternative<double>(type)) return ParamValue(static_cast<double>(*integer));
+  if (integer != nullptr && std::holds_alternative<double>(type))
+    return Parameter::Value(static_cast<double>(*integer));
   return {};
 }
 
-ParamValue type_of(const std::string& word) {
-  for (const ParamValue& type : {ParamValue(std::int64_t{}), ParamValue(double{}), ParamValue(std::string())}) {
+Parameter::Value type_of(const std::string& word) {
+  for (const Parameter::Value& type :
+       {Parameter::Value(std::int64_t{}), Parameter::Value(double{}), Parameter::Value(std::string())}) {
     if (type_name(type) == word) return type;
   }
   throw Error("`null` names a type: integer, number or text, not `" + word + "`");
@@ -69,10 +71,10 @@ OriginalOption option_of(const toml::node& node) {
 
 OptionValue value_of(const nlohmann::json& json) {
   if (json.is_null()) return {};
-  if (json.is_boolean()) return ParamValue(json.get<bool>());
-  if (json.is_number_integer()) return ParamValue(json.get<std::int64_t>());
-  if (json.is_number()) return ParamValue(json.get<double>());
-  if (json.is_string()) return ParamValue(json.get<std::string>());
+  if (json.is_boolean()) return Parameter::Value(json.get<bool>());
+  if (json.is_number_integer()) return Parameter::Value(json.get<std::int64_t>());
+  if (json.is_number()) return Parameter::Value(json.get<double>());
+  if (json.is_string()) return Parameter::Value(json.get<std::string>());
   throw Error("an option is a number, a text, true, false or null, not " + json_text(json));
 }
 
@@ -124,15 +126,16 @@ struct Originals::Original {
 
   /// The value of "$OPTION", as it is called here.
   OptionValue resolved(const std::string& text, const Values& values) const {
-    if (!text.starts_with('$')) return ParamValue(text);
+    if (!text.starts_with('$')) return Parameter::Value(text);
     const auto found = values.find(text.substr(1));
     if (found == values.end()) throw Error(file + ": " + name + " has no option `" + text.substr(1) + "`");
     const auto& words = options.at(found->first).words;
     if (words.empty() || !found->second) return found->second;
-    return ParamValue(words.at(std::get<std::string>(*found->second)));
+    return Parameter::Value(words.at(std::get<std::string>(*found->second)));
   }
 
-  void add_settings(const toml::table& table, const Values& values, std::map<std::string, ParamValue>& made) const {
+  void add_settings(const toml::table& table, const Values& values,
+                    std::map<std::string, Parameter::Value>& made) const {
     for (const auto& [key, node] : table) {
       const OptionValue value = value_of(node);
       if (!value) continue;

@@ -16,8 +16,8 @@ namespace drift {
 
 /// Settings of a published decoder, in this program's words.
 struct OriginalSettings {
-  std::string rollout;                         ///< the component
-  std::map<std::string, ParamValue> settings;  ///< of it: keys of [rollout]
+  std::string rollout;                               ///< the component
+  std::map<std::string, Parameter::Value> settings;  ///< of it: keys of [rollout]
   bool takes_mask =
       false;  ///< padding that its caller does not mask is attended to; else it treats padding as it likes
   std::optional<std::int64_t> mask_id, pad_id;  ///< what it took for these tokens

@@ -39,7 +39,7 @@ std::string text_of(const ConfigLeaf& leaf) {
     const std::string& text = std::get<std::string>(*leaf.value);
     std::error_code none;
     if (const fs::path place = leaf.place_of(text); !text.empty() && fs::exists(place, none))
-      return to_toml(ParamValue(fs::weakly_canonical(place, none).string()));
+      return to_toml(Parameter::Value(fs::weakly_canonical(place, none).string()));
   }
   return leaf.text();
 }

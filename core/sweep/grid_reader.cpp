@@ -138,7 +138,7 @@ GridValue GridReader::key_value(const std::string& path, const toml::key& key, c
   return value;
 }
 
-std::string value_name(const ParamValue& value) {
+std::string value_name(const Parameter::Value& value) {
   const auto* text = std::get_if<std::string>(&value);
   return text != nullptr ? *text : to_toml(value);
 }

@@ -68,6 +68,6 @@ class GridReader {
 };
 
 /// The value itself: a text without quotes.
-std::string value_name(const ParamValue& value);
+std::string value_name(const Parameter::Value& value);
 
 }  // namespace drift

@@ -46,9 +46,9 @@ MaskPlan LikelihoodMasks::draw(const RandomStream& random, std::int64_t step, st
   const auto block_random = random.child("block");
   const std::int64_t blocks = (response_length + block - 1) / block;
   MaskPlan plan;
-  plan.forwards = 1;
+  plan.terms = 1;
   plan.response_F = at::arange(responses, at::kLong);
-  plan.forward_F = at::zeros({responses}, at::kLong);
+  plan.term_F = at::zeros({responses}, at::kLong);
   plan.masked_FL = at::zeros({responses, response_length}, at::kBool);
   plan.target_FL = at::zeros({responses, response_length}, at::kBool);
   plan.weight_F = at::empty({responses}, at::kFloat);

@@ -50,8 +50,8 @@ char mark_of(const MaskPlan& plan, std::int64_t view, std::int64_t position) {
 
 MaskPlan contiguous(MaskPlan plan) {
   for (at::Tensor MaskPlan::*member :
-       {&MaskPlan::response_F, &MaskPlan::forward_F, &MaskPlan::masked_FL, &MaskPlan::target_FL,
-        &MaskPlan::committed_FL, &MaskPlan::weight_F, &MaskPlan::prompt_masked_FP, &MaskPlan::attended_FL}) {
+       {&MaskPlan::response_F, &MaskPlan::term_F, &MaskPlan::masked_FL, &MaskPlan::target_FL, &MaskPlan::committed_FL,
+        &MaskPlan::weight_F, &MaskPlan::prompt_masked_FP, &MaskPlan::attended_FL}) {
     if ((plan.*member).defined()) plan.*member = (plan.*member).contiguous();
   }
   return plan;
@@ -262,7 +262,7 @@ Json StepInspection::views_json(std::int64_t kept, std::size_t shown) const {
       if (plan.response_F.const_data_ptr<std::int64_t>()[view] != kept || ++count > kMostViews) continue;
       std::string marks;
       for (std::size_t i = 0; i < shown; ++i) marks += mark_of(plan, view, static_cast<std::int64_t>(i));
-      Json one = {{"iteration", p}, {"forward", plan.forward_F.const_data_ptr<std::int64_t>()[view]}};
+      Json one = {{"iteration", p}, {"forward", plan.term_F.const_data_ptr<std::int64_t>()[view]}};
       if (plan.weight_F.defined()) one["weight"] = shortened(plan.weight_F.const_data_ptr<float>()[view]);
       if (plan.prompt_masked_FP.defined())
         one["prompt_masked"] = plan.prompt_masked_FP[view].sum().item<std::int64_t>();

@@ -12,7 +12,7 @@ BatchTotals batch_totals(const MaskPlan& plan, std::int64_t responses, std::int6
   BatchTotals totals;
   totals.responses = responses;
   totals.group_size = group_size;
-  totals.forwards = plan.forwards;
+  totals.terms = plan.terms;
   totals.targets = plan.target_FL.sum().item<std::int64_t>();
   totals.optimizer_steps = optimizer_steps;
   totals.views = plan.response_F.size(0);

@@ -25,7 +25,7 @@ std::vector<Views> steps_of_responses(const MaskPlan& plan, std::int64_t respons
   const auto targets_F = plan.target_FL.sum(1);
   const std::int64_t* const targets = targets_F.const_data_ptr<std::int64_t>();
   const std::int64_t* const response = plan.response_F.const_data_ptr<std::int64_t>();
-  const std::int64_t* const forward = plan.forward_F.const_data_ptr<std::int64_t>();
+  const std::int64_t* const forward = plan.term_F.const_data_ptr<std::int64_t>();
   std::vector<Views> steps(static_cast<std::size_t>(responses));
   for (std::int64_t f = 0; f < plan.response_F.size(0); ++f) {
     if (targets[f] > 0) steps[static_cast<std::size_t>(response[f])].push_back(f);

@@ -383,14 +383,14 @@ MaskPlan select_views(const MaskPlan& plan, const Views& views, at::Device devic
   const auto index = index_tensor(views);
   MaskPlan selected;
   selected.response_F = select(plan.response_F, index, device);
-  selected.forward_F = select(plan.forward_F, index, device);
+  selected.term_F = select(plan.term_F, index, device);
   selected.masked_FL = select(plan.masked_FL, index, device);
   selected.target_FL = select(plan.target_FL, index, device);
   selected.committed_FL = select(plan.committed_FL, index, device);
   selected.weight_F = select(plan.weight_F, index, device);
   selected.prompt_masked_FP = select(plan.prompt_masked_FP, index, device);
   selected.attended_FL = select(plan.attended_FL, index, device);
-  selected.forwards = plan.forwards;
+  selected.terms = plan.terms;
   return selected;
 }
 

@@ -143,7 +143,7 @@ class StepLoss final : public LossEstimator {
     // Sum over a step's tokens, mean over the drawn steps, mean over responses.
     auto view_F = sum_where(token_FL, target_FL);
     if (in.plan.weight_F.defined()) view_F = view_F * in.plan.weight_F;
-    const auto views = static_cast<double>(in.totals.responses) * static_cast<double>(in.totals.forwards);
+    const auto views = static_cast<double>(in.totals.responses) * static_cast<double>(in.totals.terms);
     loss.value = view_F.sum() / std::max(views, 1.0);
     return loss;
   }
@@ -159,7 +159,7 @@ DRIFT_PLUGIN("agrpo", "1.0.0", "Apache-2.0") {
   registry.add<StepDraws>("agrpo",
                           "Drawn steps of the denoising trajectory: the state before each, what it committed.");
   registry.add<StepLoss>("agrpo", "Clipped ratio of a step's tokens, added up; mean over the drawn steps.");
-  registry.add_bundle({
+  registry.add_algorithm({
       .name = "agrpo",
       .doc = "The policy gradient of the denoising steps, from a few drawn steps of each response's own trajectory.",
       .paper = "Simple Policy Gradients for Reasoning with Diffusion Language Models",

@@ -31,9 +31,9 @@ class LinearBound final : public LossEstimator {
         dual_clip_(parameters("dual_clip", 0.0, "where A < 0, e^d counts at most this, above 1; 0: no such bound",
                               at_least(0))) {
     if (dual_clip_ > 0 && dual_clip_ <= 1) {
-      throw Error(
-          "bgpo: dual_clip = " + to_toml(ParamValue(dual_clip_)) + " stops the gradient on-policy, where e^d is 1",
-          "a number above 1, or 0 for no bound; the released code has 3");
+      throw Error("bgpo: dual_clip = " + to_toml(Parameter::Value(dual_clip_)) +
+                      " stops the gradient on-policy, where e^d is 1",
+                  "a number above 1, or 0 for no bound; the released code has 3");
     }
   }
 
@@ -53,7 +53,7 @@ class LinearBound final : public LossEstimator {
     if (dual_clip_ > 0) gain_F = at::where(advantage_F < 0, at::maximum(gain_F, advantage_F * dual_clip_), gain_F);
 
     Loss loss;
-    const auto views = static_cast<double>(in.totals.responses) * static_cast<double>(in.totals.forwards);
+    const auto views = static_cast<double>(in.totals.responses) * static_cast<double>(in.totals.terms);
     loss.value = -gain_F.sum() / std::max(views, 1.0);
     loss.add_mean("difference", difference_F, every_F);
     loss.add_mean("logprob", in.log_probs.current_FL, target_FL);
@@ -77,7 +77,7 @@ class LinearBound final : public LossEstimator {
 
 DRIFT_PLUGIN("bgpo", "1.0.0", "Apache-2.0") {
   registry.add<LinearBound>("bgpo", "A lower bound of the ELBO ratio's objective, linear in the masks.");
-  registry.add_bundle({
+  registry.add_algorithm({
       .name = "bgpo",
       .doc = "The ratio of ELBOs through a lower bound that is a sum over many masks, each of which stands alone.",
       .paper = "Boundary-Guided Policy Optimization for Memory-efficient RL of Diffusion Large Language Models",

@@ -76,15 +76,15 @@ class PairMasking final : public MaskingStrategy {
   }
 
  private:
-  static inline const ParamRange kInside = {
+  static inline const AllowedValues kInside = {
       .minimum = 0, .maximum = 1, .minimum_excluded = true, .maximum_excluded = true};
 
   /// A view with these positions masked, of which those before `scored` are scored. Without one there is nothing to
   /// learn.
-  static void add_view(PlanBuilder& builder, std::int64_t b, std::int64_t forward, double weight,
+  static void add_view(PlanBuilder& builder, std::int64_t b, std::int64_t term, double weight,
                        const std::vector<std::int64_t>& masked, std::int64_t scored) {
     if (masked.empty() || masked.front() >= scored) return;
-    builder.begin_view(b, forward);
+    builder.begin_view(b, term);
     builder.weigh(weight);
     for (const std::int64_t i : masked) {
       builder.mask(i);
@@ -167,7 +167,7 @@ class PairLoss final : public LossEstimator {
 DRIFT_PLUGIN("coupled_grpo", "1.0.0", "Apache-2.0") {
   registry.add<PairMasking>("coupled_grpo", "The full mask, and pairs of complementary random masks with weights.");
   registry.add<PairLoss>("coupled_grpo", "Clipped ratio of each token's weighted mean over its views, plus KL.");
-  registry.add_bundle({
+  registry.add_algorithm({
       .name = "coupled_grpo",
       .doc = "Tokens scored from complementary random masks and the full mask, weighted; clipped ratio of the mean.",
       .paper = "DiffuCoder: Understanding and Improving Masked Diffusion Models for Code Generation",

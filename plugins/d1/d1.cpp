@@ -116,7 +116,7 @@ class TokenLoss final : public LossEstimator {
 DRIFT_PLUGIN("d1", "1.0.0", "Apache-2.0") {
   registry.add<PromptMasking>("d1", "One view: the entire response masked, each prompt token with a probability.");
   registry.add<TokenLoss>("d1", "Clipped ratio of every valid token, plus KL.");
-  registry.add_bundle({
+  registry.add_algorithm({
       .name = "d1",
       .doc = "diffu-GRPO: all tokens scored in one forward from a fully masked response and a randomly masked prompt.",
       .paper = "d1: Scaling Reasoning in Diffusion Large Language Models via Reinforcement Learning",

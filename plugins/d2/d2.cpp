@@ -91,7 +91,7 @@ class MergedSteps final : public MaskingStrategy {
 
 DRIFT_PLUGIN("d2", "1.0.0", "Apache-2.0") {
   registry.add<MergedSteps>("d2", "The denoising trajectory in N segments, each predicted from the state before it.");
-  registry.add_bundle({
+  registry.add_algorithm({
       .name = "d2",
       .doc = "d2-StepMerge: the trajectory's likelihood from N of its states; clipped ratio of every valid token.",
       .paper = "d2: Improving Reasoning in Diffusion Language Models via Trajectory Likelihood Estimation",

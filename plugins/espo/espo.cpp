@@ -144,8 +144,7 @@ class SequenceLoss final : public LossEstimator {
   static at::Tensor elbo_BL(const LossInput& in, const at::Tensor& log_prob_FL, const at::Tensor& counted_FL) {
     const double length = static_cast<double>(log_prob_FL.size(1));
     const auto masked_F = in.plan.masked_FL.sum(1).to(log_prob_FL.scalar_type()).clamp_min(1);  // l_f
-    const auto scale_F1 =
-        (masked_F.reciprocal() * ((length + 1) / static_cast<double>(in.totals.forwards))).unsqueeze(1);
+    const auto scale_F1 = (masked_F.reciprocal() * ((length + 1) / static_cast<double>(in.totals.terms))).unsqueeze(1);
     return sum_over_views(in, at::where(counted_FL, log_prob_FL, at::zeros_like(log_prob_FL)) * scale_F1);
   }
 
@@ -155,7 +154,7 @@ class SequenceLoss final : public LossEstimator {
   static at::Tensor elbo(const LossInput& in, const at::Tensor& log_prob_FL, const at::Tensor& counted_FL) {
     const double length = static_cast<double>(log_prob_FL.size(1));
     const auto masked_F = in.plan.masked_FL.sum(1).to(log_prob_FL.scalar_type()).clamp_min(1);  // l_f
-    const auto scale = (length + 1) / static_cast<double>(in.totals.forwards);
+    const auto scale = (length + 1) / static_cast<double>(in.totals.terms);
     return sum_over_views(in, sum_where(log_prob_FL, counted_FL) / masked_F * scale);
   }
 
@@ -188,7 +187,7 @@ class SequenceLoss final : public LossEstimator {
 DRIFT_PLUGIN("espo", "1.0.0", "Apache-2.0") {
   registry.add<StratifiedMasking>("espo", "Random masks of evenly spread sizes, each with its complement.");
   registry.add<SequenceLoss>("espo", "Clipped ratio of the responses' ELBO per position, plus KL of the ELBOs.");
-  registry.add_bundle({
+  registry.add_algorithm({
       .name = "espo",
       .doc = "The entire response as one action: sequence-level ratio of ELBO estimates from complementary masks.",
       .paper = "Principled RL for Diffusion LLMs Emerges from a Sequence-Level Perspective",

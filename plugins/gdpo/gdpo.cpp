@@ -145,7 +145,7 @@ class ElboRatio final : public LossEstimator {
 DRIFT_PLUGIN("gdpo", "1.0.0", "Apache-2.0") {
   registry.add<QuadratureMasking>("gdpo", "Random masks at the shares of a quadrature over [0, 1].");
   registry.add<ElboRatio>("gdpo", "Clipped ratio of the responses' ELBOs, and a KL of them.");
-  registry.add_bundle({
+  registry.add_algorithm({
       .name = "gdpo",
       .doc = "Sequence-level ratio of ELBOs, whose integral over the masked share is taken by quadrature.",
       .paper = "Improving Reasoning for Diffusion Language Models via Group Diffusion Policy Optimization",

@@ -33,10 +33,10 @@ class TrainedSteps final : public MaskingStrategy {
     for (std::int64_t b = 0; b < responses.size(); ++b) {
       const Response response = responses[b];
       const std::int64_t valid = responses.positions_through_end(b, end_id_ >= 0 ? end_id_ : input.end_id);
-      std::int64_t forward = 0;
+      std::int64_t term = 0;
       for (const std::int32_t step : chosen(input, response, valid)) {
         std::int64_t masked = 0;
-        builder.begin_view(b, forward++);
+        builder.begin_view(b, term++);
         for (std::int64_t i = 0; i < length; ++i) {
           if (response.step[i] >= 0 && response.step[i] < step) continue;
           builder.mask(i);
@@ -76,7 +76,7 @@ class TrainedSteps final : public MaskingStrategy {
 
 DRIFT_PLUGIN("mdpo", "1.0.0", "Apache-2.0") {
   registry.add<TrainedSteps>("mdpo", "States of the denoising trajectory, each predicting all that it masks.");
-  registry.add_bundle({
+  registry.add_algorithm({
       .name = "mdpo",
       .doc = "States of the response's own trajectory, each predicting all that it masks; one reward for all steps.",
       .paper = "MDPO: Overcoming the Training-Inference Divide of Masked Diffusion Language Models",

@@ -9,10 +9,10 @@ namespace {
 
 Object plan_of(const MaskPlan& plan) {
   return dictionary({{"response_F", wrapped(plan.response_F)},
-                     {"forward_F", wrapped(plan.forward_F)},
+                     {"term_F", wrapped(plan.term_F)},
                      {"masked_FL", wrapped(plan.masked_FL)},
                      {"target_FL", wrapped(plan.target_FL)},
-                     {"forwards", integer(plan.forwards)},
+                     {"terms", integer(plan.terms)},
                      {"committed_FL", wrapped(plan.committed_FL)},
                      {"weight_F", wrapped(plan.weight_F)},
                      {"prompt_masked_FP", wrapped(plan.prompt_masked_FP)},
@@ -32,8 +32,8 @@ Object fields_of(const LossInput& in) {
 }
 
 Object totals_of(const BatchTotals& totals) {
-  return tuple({integer(totals.responses), integer(totals.group_size), integer(totals.forwards),
-                integer(totals.targets), integer(totals.optimizer_steps), integer(totals.views)});
+  return tuple({integer(totals.responses), integer(totals.group_size), integer(totals.terms), integer(totals.targets),
+                integer(totals.optimizer_steps), integer(totals.views)});
 }
 
 class PythonLoss final : public LossEstimator {

@@ -32,10 +32,10 @@ class PythonMasking final : public MaskingStrategy {
                                       integer(input.step), wrapped(input.response_number_B), rest});
     const Object tensors = made[0];  // in the order of PLAN in drift/_host.py
     std::int64_t next = 0;
-    for (at::Tensor* tensor : {&plan.response_F, &plan.forward_F, &plan.masked_FL, &plan.target_FL, &plan.committed_FL,
+    for (at::Tensor* tensor : {&plan.response_F, &plan.term_F, &plan.masked_FL, &plan.target_FL, &plan.committed_FL,
                                &plan.weight_F, &plan.prompt_masked_FP, &plan.attended_FL})
       *tensor = unwrapped(tensors[next++]);
-    plan.forwards = made[1].integer();
+    plan.terms = made[1].integer();
   }
 
  private:

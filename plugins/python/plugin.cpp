@@ -5,10 +5,10 @@
 
 DRIFT_PLUGIN("python", "1.0.0", "Apache-2.0") {
   using drift::ComponentKind;
-  using drift::Params;
+  using drift::Parameters;
   const auto add = [&](ComponentKind kind, const char* doc, drift::ComponentFactory create) {
     registry.add(kind, "python", doc, drift::python::file_parameter(), std::move(create),
-                 [kind](const Params& params) { return drift::python::read_declaration(kind, params); });
+                 [kind](const Parameters& params) { return drift::python::read_declaration(kind, params); });
   };
   add(ComponentKind::kLossEstimator, "A loss from a Python file.", drift::python::make_loss);
   add(ComponentKind::kMaskingStrategy, "A masking strategy from a Python file.", drift::python::make_masking);

@@ -18,8 +18,8 @@ std::vector<T> list_of(const Object& list, T (Object::*value)() const) {
   return values;
 }
 
-ParamRange range_of(const Object& interval, const Object& choices) {
-  ParamRange range;
+AllowedValues range_of(const Object& interval, const Object& choices) {
+  AllowedValues range;
   range.minimum = interval[0].number();
   range.maximum = interval[1].number();
   range.minimum_excluded = interval[2].boolean();
@@ -30,22 +30,22 @@ ParamRange range_of(const Object& interval, const Object& choices) {
 }
 
 /// @param declared  as declare() of drift/_host.py gives it
-ParamSpec spec_of(const Object& declared) {
+Parameter spec_of(const Object& declared) {
   const std::string name = declared[0].text(), type = declared[1].text(), doc = declared[3].text();
   const Object value = declared[2];
-  const ParamRange range = range_of(declared[4], declared[5]);
-  if (type == "bool") return ParamSpec(name, value.boolean(), doc);
-  if (type == "int") return ParamSpec(name, value.integer(), doc, range);
-  if (type == "float") return ParamSpec(name, value.number(), doc, range);
-  if (type == "list of int") return ParamSpec(name, list_of(value, &Object::integer), doc, range);
-  if (type == "list of float") return ParamSpec(name, list_of(value, &Object::number), doc, range);
-  ParamSpec spec = type == "str" ? ParamSpec(name, value.text().c_str(), doc, range)
-                                 : ParamSpec(name, list_of(value, &Object::text), doc, range);
+  const AllowedValues range = range_of(declared[4], declared[5]);
+  if (type == "bool") return Parameter(name, value.boolean(), doc);
+  if (type == "int") return Parameter(name, value.integer(), doc, range);
+  if (type == "float") return Parameter(name, value.number(), doc, range);
+  if (type == "list of int") return Parameter(name, list_of(value, &Object::integer), doc, range);
+  if (type == "list of float") return Parameter(name, list_of(value, &Object::number), doc, range);
+  Parameter spec = type == "str" ? Parameter(name, value.text().c_str(), doc, range)
+                                 : Parameter(name, list_of(value, &Object::text), doc, range);
   spec.is_path = declared[6].boolean();
   return spec;
 }
 
-std::string file_of(const Params& params) {
+std::string file_of(const Parameters& params) {
   std::string file = params.get<std::string>("file");
   if (!file.empty()) return file;
   throw Error(call("python_state", {}).text() + "; `file` is not set",
@@ -65,7 +65,7 @@ Object object_of(const std::vector<T>& values) {
   return tuple(std::move(items));
 }
 
-Object values_of(const Params& params) {
+Object values_of(const Parameters& params) {
   std::vector<std::pair<const char*, Object>> values;
   for (const auto& [name, value] : params.values()) {
     if (name != "file")
@@ -132,11 +132,11 @@ Object functions_of(Host& host) {
 
 }  // namespace
 
-ParamSpecs file_parameter() {
+std::vector<Parameter> file_parameter() {
   return {path("file", "", "the Python file and its class, as in \"my_file.py:MyClass\"")};
 }
 
-ComponentDeclaration read_declaration(ComponentKind kind, const Params& params) {
+ComponentDeclaration read_declaration(ComponentKind kind, const Parameters& params) {
   const Gil gil;
   try {
     const Object declared = call("declare", {text(kind_name(kind)), text(file_of(params))});

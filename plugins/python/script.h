@@ -12,10 +12,10 @@
 namespace drift::python {
 
 /// The parameter `file`, which every component of the plugin has.
-ParamSpecs file_parameter();
+std::vector<Parameter> file_parameter();
 
 /// What the class that `file` names declares. @throws Error
-ComponentDeclaration read_declaration(ComponentKind kind, const Params& params);
+ComponentDeclaration read_declaration(ComponentKind kind, const Parameters& params);
 
 /// The object of that class, made with the run's values.
 class Script {

@@ -78,7 +78,7 @@ Loss RldfLoss::evaluate(const LossInput& in) const {
 
   // sum |E| / (sum_b n_valid_b * K): each call brings its share of the batch's denominator.
   const auto share = in.plan.target_FL.sum().to(at::kDouble) / static_cast<double>(in.totals.targets);
-  loss.add_ratio("token_utility", count_F.sum(), in.valid_BL.sum() * in.totals.forwards * share);
+  loss.add_ratio("token_utility", count_F.sum(), in.valid_BL.sum() * in.totals.terms * share);
   return loss;
 }
 
@@ -105,15 +105,15 @@ at::Tensor RldfLoss::entropy_term(const LossInput& in) const {
 
 /// What the sum over a view's effective tokens is multiplied by, [F].
 ///   sample: 1 / (K B max(|E_f,b|, 1))        eq. (policy_obj); responses without a view count as 0 in the mean over B
-///   token:  1 / (K max(sum_b |E_f,b|, 1))    eq. (rldf-token); one normaliser for each forward f
+///   token:  1 / (K max(sum_b |E_f,b|, 1))    eq. (rldf-token); one normaliser for each term f
 at::Tensor RldfLoss::view_scale(const LossInput& in, const at::Tensor& count_F) const {
-  const auto forwards = static_cast<double>(in.totals.forwards);
+  const auto terms = static_cast<double>(in.totals.terms);
   at::Tensor divisor_F;
   if (token_norm_) {
-    const auto count_K = at::zeros({in.totals.forwards}, count_F.options()).index_add(0, in.plan.forward_F, count_F);
-    divisor_F = count_K.index_select(0, in.plan.forward_F).clamp_min(1) * forwards;
+    const auto count_K = at::zeros({in.totals.terms}, count_F.options()).index_add(0, in.plan.term_F, count_F);
+    divisor_F = count_K.index_select(0, in.plan.term_F).clamp_min(1) * terms;
   } else {
-    divisor_F = count_F.clamp_min(1) * (forwards * static_cast<double>(in.totals.responses));
+    divisor_F = count_F.clamp_min(1) * (terms * static_cast<double>(in.totals.responses));
   }
   const auto scale_F = divisor_F.to(in.log_probs.current_FL.scalar_type()).reciprocal();
   return in.plan.weight_F.defined() ? scale_F * in.plan.weight_F : scale_F;

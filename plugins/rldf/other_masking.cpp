@@ -29,9 +29,9 @@ std::vector<std::int64_t> shuffled(std::vector<std::int64_t> positions, const Ma
 }
 
 template <class Iterator>
-void add_view(PlanBuilder& builder, std::int64_t response, std::int64_t forward, Iterator begin, Iterator end) {
+void add_view(PlanBuilder& builder, std::int64_t response, std::int64_t term, Iterator begin, Iterator end) {
   if (begin == end) return;
-  builder.begin_view(response, forward);
+  builder.begin_view(response, term);
   for (auto position = begin; position != end; ++position) {
     builder.mask(*position);
     builder.score(*position);
@@ -40,14 +40,14 @@ void add_view(PlanBuilder& builder, std::int64_t response, std::int64_t forward,
 
 /// Calls add(builder, b, response number, valid positions) for every response with a valid token.
 template <class Add>
-MaskPlan build(const MaskingInput& input, std::int64_t forwards, Add add) {
+MaskPlan build(const MaskingInput& input, std::int64_t terms, Add add) {
   const Responses responses(input);
   PlanBuilder builder(responses.length(), responses.prompt_length());
   for (std::int64_t b = 0; b < responses.size(); ++b) {
     const auto positions = valid_positions(responses[b], responses.length());
     if (!positions.empty()) add(builder, b, responses[b].number, positions);
   }
-  return builder.finish(forwards);
+  return builder.finish(terms);
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ void RandomMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
 
 void CoupledRandomMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
   plan = build(input, 2, [&](PlanBuilder& builder, std::int64_t b, std::int64_t response, const auto& valid) {
-    // A single valid token has no complement: it is masked in forward 0, and forward 1 has no view.
+    // A single valid token has no complement: it is masked in term 0, and term 1 has no view.
     const auto order = shuffled(valid, input, response, 0);
     const auto middle = order.begin() + static_cast<std::int64_t>(order.size() / 2);
     add_view(builder, b, 0, middle, order.end());

@@ -10,7 +10,7 @@ namespace {
 using namespace drift;
 using namespace drift::rldf;
 
-Bundle bundle() {
+Algorithm algorithm() {
   return {
       .name = "rldf",
       .doc =
@@ -33,5 +33,5 @@ DRIFT_PLUGIN("rldf", "1.0.0", "Apache-2.0") {
   registry.add<CoupledRandomMasking>("coupled_random_masking", "Two complementary random masks over the valid tokens.");
   registry.add<AllMasking>("all_masking", "One view with all valid tokens masked.");
   registry.add<RldfLoss>("rldf", "REINFORCE or clipped ratio on the tokens above a probability threshold, plus KL.");
-  registry.add_bundle(bundle());
+  registry.add_algorithm(algorithm());
 }

@@ -98,8 +98,8 @@ std::pair<at::Tensor, at::Tensor> SandwichedBounds::upper_terms(const LossInput&
   constexpr double kNothing = -std::numeric_limits<double>::infinity();
   const auto log_term_FL = beta_u_ * in.log_probs.current_FL + inverse_share_F.log().unsqueeze(1);
   const auto term_FL = at::where(in.plan.target_FL, log_term_FL, at::full_like(log_term_FL, kNothing));
-  const auto term_BKL = at::full({copies_B.size(0), in.totals.forwards, term_FL.size(1)}, kNothing, term_FL.options())
-                            .index_put({in.plan.response_F, in.plan.forward_F}, term_FL);
+  const auto term_BKL = at::full({copies_B.size(0), in.totals.terms, term_FL.size(1)}, kNothing, term_FL.options())
+                            .index_put({in.plan.response_F, in.plan.term_F}, term_FL);
   const auto masked_BL = (term_BKL > kNothing).any(1);
   // Positions that no copy masks: any finite number, so that no gradient is lost in infinity - infinity.
   const auto log_sum_BL = at::where(masked_BL.unsqueeze(1), term_BKL, at::zeros_like(term_BKL)).logsumexp(1);

@@ -9,7 +9,7 @@ namespace {
 
 using namespace drift;
 
-Bundle bundle() {
+Algorithm algorithm() {
   return {
       .name = "spg",
       .doc =
@@ -29,5 +29,5 @@ DRIFT_PLUGIN("spg", "1.0.0", "Apache-2.0") {
   registry.add<spg::CopyMasking>("spg", "Masked copies of a response: a random block and everything after it.");
   registry.add<spg::SandwichedBounds>(
       "spg", "A lower bound of the likelihood for the good responses, an upper bound for the others.");
-  registry.add_bundle(bundle());
+  registry.add_algorithm(algorithm());
 }

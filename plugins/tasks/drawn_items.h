@@ -22,15 +22,15 @@ namespace drift::tasks {
 
 /// The parameters that the constructor Settings(Parameters&) declares, and their values.
 template <class Settings>
-ParamSpecs declared() {
-  ParamSpecs specs;
-  Parameters declaring(specs);
-  Settings{declaring};
+std::vector<Parameter> declared() {
+  std::vector<Parameter> specs;
+  Parameters collecting = Parameters::collecting(specs);
+  Settings{collecting};
   return specs;
 }
 template <class Settings>
-Settings given(const Params& params) {
-  Parameters values(params);
+Settings given(const Parameters& params) {
+  Parameters values = params;
   return Settings{values};
 }
 

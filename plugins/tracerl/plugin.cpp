@@ -10,7 +10,7 @@ namespace {
 using namespace drift;
 using namespace drift::tracerl;
 
-Bundle bundle() {
+Algorithm algorithm() {
   return {
       .name = "tracerl",
       .doc =
@@ -31,5 +31,5 @@ DRIFT_PLUGIN("tracerl", "1.0.0", "Apache-2.0") {
   registry.add<RandomTraceMasking>("tracerl_random", "Random masks of random ratios over a response.");
   registry.add<CoupledTraceMasking>("tracerl_coupled", "Random masks of random ratios, each with its complement.");
   registry.add<TraceLoss>("tracerl", "Clipped ratio and KL, averaged over views.");
-  registry.add_bundle(bundle());
+  registry.add_algorithm(algorithm());
 }

@@ -81,7 +81,7 @@ class EvenRatios final : public MaskingStrategy {
 
 DRIFT_PLUGIN("unigrpo", "1.0.0", "Apache-2.0") {
   registry.add<EvenRatios>("unigrpo", "One random mask per inner iteration; their ratios are spaced evenly.");
-  registry.add_bundle({
+  registry.add_algorithm({
       .name = "unigrpo",
       .doc = "One random mask per optimizer step, its ratios evenly spaced over them; clipped ratio of masked tokens.",
       .paper = "MMaDA: Multimodal Large Diffusion Language Models",

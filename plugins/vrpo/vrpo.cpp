@@ -160,7 +160,7 @@ class PreferenceLoss final : public LossEstimator {
 DRIFT_PLUGIN("vrpo", "1.0.0", "Apache-2.0") {
   registry.add<ElboMasking>("vrpo", "Random masks of random sizes, each the size of a timestep of the ELBO.");
   registry.add<PreferenceLoss>("vrpo", "DPO's loss of ELBOs over pairs of a group's responses.");
-  registry.add_bundle({
+  registry.add_algorithm({
       .name = "vrpo",
       .doc = "DPO with ELBOs from many timesteps; the pairs are the responses of a group, ordered by their rewards.",
       .paper = "LLaDA 1.5: Variance-Reduced Preference Optimization for Large Language Diffusion Models",

@@ -38,7 +38,7 @@ class WeightedLikelihood final : public LossEstimator {
     Loss loss;
     const auto logprob_F =
         sum_where(in.advantage_BL.defined() ? share_of_advantage(in) * current_FL : current_FL, target_FL);
-    loss.value = (weight_F * logprob_F).sum() / static_cast<double>(in.totals.forwards);
+    loss.value = (weight_F * logprob_F).sum() / static_cast<double>(in.totals.terms);
     loss.add_mean("logprob", current_FL, target_FL);
     return loss;
   }
@@ -69,7 +69,7 @@ class WeightedLikelihood final : public LossEstimator {
 
 DRIFT_PLUGIN("wd1", "1.0.0", "Apache-2.0") {
   registry.add<WeightedLikelihood>("wd1", "Log-likelihoods weighted by softmaxes of the advantages.");
-  registry.add_bundle({
+  registry.add_algorithm({
       .name = "wd1",
       .doc = "Log-likelihoods weighted by softmaxes of the advantages, up and down; no ratio and no old policy.",
       .paper = "wd1: Weighted Policy Optimization for Reasoning in Diffusion Language Models",

@@ -46,8 +46,8 @@ DRIFT_API void helpers(Responses&, PlanBuilder&, RatioClip&, KlTerm&, LossNorm&)
 
 DRIFT_API void enumerations(PredictionRow, PlanRefresh, Coupling, RewardStatus, Confidence, KlEstimator, CommitBy) {}
 
-DRIFT_API void declarations(Params&, ParamSpec&, ParamRange&, ParamValue&, Registry&, ComponentEntry&, ComponentFactory,
-                            ComponentDeclaration&, ReadDeclaration, Bundle&, BundlePreset&) {}
+DRIFT_API void declarations(Parameters&, Parameter&, AllowedValues&, Parameter::Value&, Registry&, ComponentEntry&,
+                            ComponentFactory, ComponentDeclaration&, ReadDeclaration, Algorithm&, AlgorithmPreset&) {}
 
 DRIFT_API void boundary(DriftPluginDescriptor&, DriftPluginEntry&, DriftPluginTier, DriftSanitizer, Error&,
                         RandomStream&, RandomPoint&) {}

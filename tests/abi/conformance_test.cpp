@@ -99,7 +99,7 @@ TEST(Conformance, Losses) {
 TEST(Conformance, MaskingStrategies) {
   expect_good(ComponentKind::kMaskingStrategy);
   expect_broken(ComponentKind::kMaskingStrategy,
-                {{"gives no forwards", "results", "forwards (K) must be at least 1"},
+                {{"gives no terms", "results", "terms (K) must be at least 1"},
                  {"divides by the length", "empty responses", "plan: no tokens"},
                  {"counts its calls", "deterministic", "give another plan the second time"},
                  {"draws from rand", "random numbers", "it draws from rand()"},

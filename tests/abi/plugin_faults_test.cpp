@@ -48,7 +48,7 @@ const Registry& faulty() {
 template <class T>
 Made<T> make(const std::string& fault, const ModelConfig* config = nullptr) {
   const ComponentEntry& entry = *faulty().find(T::kKind, "faulty");
-  return make_from_plugin<T>(entry, Params(entry.params, {{"fault", fault}}), config);
+  return make_from_plugin<T>(entry, Parameters(entry.params, {{"fault", fault}}), config);
 }
 
 Made<Model> make_model(const std::string& fault) {
@@ -75,7 +75,7 @@ Trajectories roll_out(const std::string& fault, const std::string& model_fault =
 /// As a rollout that is compared with the original that it follows.
 Trajectories roll_out_as_original(const std::string& fault) {
   const ComponentEntry& entry = *faulty().find(ComponentKind::kRollout, "faulty");
-  return roll_out(*make_original(entry, Params(entry.params, {{"fault", fault}})));
+  return roll_out(*make_original(entry, Parameters(entry.params, {{"fault", fault}})));
 }
 
 MaskPlan draw_plan(const std::string& fault) {

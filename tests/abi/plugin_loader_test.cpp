@@ -44,7 +44,7 @@ class BrokenPlugin : public testing::Test {
       EXPECT_THAT(error.what(), HasSubstr(file.string()));
       EXPECT_THAT(error.hint(), Not(IsEmpty()));
       EXPECT_THAT(registry.components(), IsEmpty());
-      EXPECT_THAT(registry.bundles(), IsEmpty());
+      EXPECT_THAT(registry.algorithms(), IsEmpty());
       EXPECT_THAT(loader.loaded(), IsEmpty());
       return error.what();
     }
@@ -244,7 +244,7 @@ TEST(PluginLoader, LoadsAPluginAndRegistersWhatItBrings) {
   const ComponentEntry* entry = registry.find(ComponentKind::kLossEstimator, "soft_clip");
   ASSERT_NE(entry, nullptr);
   EXPECT_EQ(entry->plugin, "soft_clip");
-  const auto component = make_component(*entry, Params(entry->params));
+  const auto component = make_component(*entry, Parameters(entry->params));
   const auto* loss = dynamic_cast<const LossEstimator*>(component.get());
   ASSERT_NE(loss, nullptr) << "the host asks for interfaces by dynamic_cast";
   EXPECT_EQ(loss->coupling(), Coupling::kView);
@@ -316,7 +316,7 @@ TEST(PluginLoader, RefusesAComponentWithTheNameOfAShippedOne) {
   loader.load_folder(usual);
   EXPECT_THAT(loader.loaded(), SizeIs(3));
   EXPECT_EQ(registry.find(ComponentKind::kLossEstimator, "probe")->plugin, "shipped");
-  EXPECT_EQ(registry.find_bundle("probe")->plugin, "shipped");
+  EXPECT_EQ(registry.find_algorithm("probe")->plugin, "shipped");
   EXPECT_NE(registry.find(ComponentKind::kLossEstimator, "soft_clip"), nullptr) << "what does not collide stays";
   ASSERT_THAT(loader.refused(), SizeIs(2));
   EXPECT_EQ(loader.refused()[0].message,

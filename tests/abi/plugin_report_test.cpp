@@ -57,21 +57,21 @@ TEST_F(PluginReport, InfoShowsAComponentsParameters) {
 }
 
 TEST_F(PluginReport, InfoShowsAnAlgorithmsPartsAndPresets) {
-  Bundle bundle{.name = "mine",
-                .doc = "An algorithm.",
-                .paper = "Author 2026",
-                .masking = "any",
-                .loss = "soft_clip",
-                .presets = {},
-                .plugin = ""};
-  bundle.presets = {{"paper", "paper.toml", R"(description = "as published"
+  Algorithm algorithm{.name = "mine",
+                      .doc = "An algorithm.",
+                      .paper = "Author 2026",
+                      .masking = "any",
+                      .loss = "soft_clip",
+                      .presets = {},
+                      .plugin = ""};
+  algorithm.presets = {{"paper", "paper.toml", R"(description = "as published"
 train.learning_rate = 1e-6
 advantage.std = "sample"
 optional.rollout.top_p = 0.9
 notes.train.learning_rate = "for adapters"
 )"},
-                    {"plain", "plain.toml", "description = \"nothing\"\n"}};
-  registry.add_bundle(bundle);
+                       {"plain", "plain.toml", "description = \"nothing\"\n"}};
+  registry.add_algorithm(algorithm);
   EXPECT_EQ(plugin_info(registry, loader, "mine"),
             "algorithm `mine`\n"
             "  An algorithm.\n"
@@ -111,13 +111,13 @@ width = 4.0
 }
 
 TEST_F(PluginReport, DocsOfAnAlgorithmHaveItsPartsAndPresets) {
-  registry.add_bundle({.name = "mine",
-                       .doc = "An algorithm.",
-                       .paper = "A paper",
-                       .masking = "span_masks",
-                       .loss = "soft_clip",
-                       .presets = {{"paper", "mine/presets/paper.toml", "description = \"as published\"\n", {}}},
-                       .plugin = {}});
+  registry.add_algorithm({.name = "mine",
+                          .doc = "An algorithm.",
+                          .paper = "A paper",
+                          .masking = "span_masks",
+                          .loss = "soft_clip",
+                          .presets = {{"paper", "mine/presets/paper.toml", "description = \"as published\"\n", {}}},
+                          .plugin = {}});
   const std::string page = plugin_page(registry, loader, "mine");
   EXPECT_THAT(page, StartsWith("# mine\n\n## Algorithm `mine`\n\nAn algorithm.\nBuilt in.\nPaper: A paper.\n"
                                "Masking strategy `span_masks`, loss `soft_clip`.\n\n```toml\n[algorithm]\n"

@@ -39,15 +39,15 @@ using testing::SizeIs;
 /// A component of a plugin of the build, behind the checks of the core.
 template <class T>
 Made<T> make(const std::string& plugin, const std::string& component,
-             const std::map<std::string, ParamValue>& values = {}) {
+             const std::map<std::string, Parameter::Value>& values = {}) {
   static std::map<std::string, Registry> registries;
   const auto [place, is_new] = registries.try_emplace(plugin);
   if (is_new) PluginLoader(place->second).load_file(test::built_plugin("test_" + plugin));
   const ComponentEntry& entry = *place->second.find(T::kKind, component);
-  return make_from_plugin<T>(entry, Params(entry.params, values));
+  return make_from_plugin<T>(entry, Parameters(entry.params, values));
 }
 template <class T>
-Made<T> make(const std::string& example, const std::map<std::string, ParamValue>& values = {}) {
+Made<T> make(const std::string& example, const std::map<std::string, Parameter::Value>& values = {}) {
   return make<T>(example, example, values);
 }
 
@@ -82,8 +82,8 @@ TEST(PurePlugin, IsLoadedAndListedLikeAnyOther) {
   ASSERT_THAT(entry->params, SizeIs(1));
   EXPECT_EQ(entry->params[0].name, "width");
   EXPECT_EQ(entry->params[0].doc, "curvature of the weight");
-  EXPECT_EQ(entry->params[0].default_value, ParamValue(4.0));
-  EXPECT_EQ(entry->params[0].range.describe(), ">= 0");
+  EXPECT_EQ(entry->params[0].default_value, Parameter::Value(4.0));
+  EXPECT_EQ(entry->params[0].allowed.describe(), ">= 0");
 }
 
 TEST(PurePlugin, NeedsNeitherLibTorchNorLibdrift) {
@@ -127,10 +127,10 @@ LossInput worked_example() {
   const double half = std::log(0.5);
   LossInput in;
   in.plan.response_F = at::full({1}, 0, at::kLong);
-  in.plan.forward_F = at::full({1}, 0, at::kLong);
+  in.plan.term_F = at::full({1}, 0, at::kLong);
   in.plan.target_FL = test::vector_tensor({1, 1, 1, 0}).view({1, 4}).to(at::kBool);
   in.plan.masked_FL = in.plan.target_FL;
-  in.plan.forwards = 1;
+  in.plan.terms = 1;
   in.log_probs.current_FL = test::vector_tensor({2 * half, half, half, 0}).view({1, 4}).set_requires_grad(true);
   in.log_probs.old_FL = test::vector_tensor({half, half, -30, 0}).view({1, 4});
   in.advantage_B = test::vector_tensor({2});
@@ -314,7 +314,7 @@ TEST(PureReward, GetsEveryKindOfParameter) {
   EXPECT_EQ(result.value, 0.5);
   EXPECT_TRUE(result.solved) << "truncated";
   EXPECT_EQ(result.reason, "what?");
-  const auto changed = [](const std::string& name, const ParamValue& value) {
+  const auto changed = [](const std::string& name, const Parameter::Value& value) {
     return error_of([&] { make<Reward>("pure_faults", "every_parameter", {{name, value}}); });
   };
   EXPECT_THAT(changed("integer", std::int64_t{4}), HasSubstr("not the defaults = set none"));

@@ -31,9 +31,9 @@ class RecordedPurePlugin : public testing::Test {
   }
 
   template <class T>
-  Made<T> make(const std::map<std::string, ParamValue>& values = {}) {
+  Made<T> make(const std::map<std::string, Parameter::Value>& values = {}) {
     const ComponentEntry& entry = *registry_.find(T::kKind, "recorded");
-    return make_from_plugin<T>(entry, Params(entry.params, values));
+    return make_from_plugin<T>(entry, Parameters(entry.params, values));
   }
 
   Registry registry_;
@@ -64,7 +64,7 @@ TEST_F(RecordedPurePlugin, ItsMaskingStrategyDrawsTheRecordedPlan) {
   const Trajectories responses = test::equal_trajectories(3, 12);
   const MaskPlan plan = test::draw_plan(*make<MaskingStrategy>(), responses, /*step=*/5);
   const RandomStream random = RandomStream(1, "masking").child("recorded");
-  EXPECT_EQ(plan.forwards, 2);
+  EXPECT_EQ(plan.terms, 2);
   ASSERT_EQ(plan.masked_FL.size(0), 6);
   for (std::int64_t f = 0; f < 6; ++f) {
     EXPECT_EQ(plan.weight_F[f].item<float>(), 0.5F);

@@ -45,7 +45,7 @@ TEST(RecordedPlugin, RegistersEveryKindOfComponent) {
   for (const auto kind : {ComponentKind::kMaskingStrategy, ComponentKind::kLossEstimator, ComponentKind::kRollout,
                           ComponentKind::kModel, ComponentKind::kTask, ComponentKind::kReward})
     EXPECT_NE(registry.find(kind, "recorded"), nullptr) << kind_name(kind);
-  EXPECT_EQ(registry.find_bundle("recorded")->presets.size(), 2u);
+  EXPECT_EQ(registry.find_algorithm("recorded")->presets.size(), 2u);
 }
 
 TEST(RecordedPlugin, KeepsEveryRuleInThisProgram) {

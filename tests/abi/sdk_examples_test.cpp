@@ -44,13 +44,13 @@ using unit_test::judge;
 
 /// The only component of an example.
 template <class T>
-Made<T> make(const std::string& example, const std::map<std::string, ParamValue>& values = {},
+Made<T> make(const std::string& example, const std::map<std::string, Parameter::Value>& values = {},
              const ModelConfig* config = nullptr) {
   static std::map<std::string, Registry> registries;
   const auto [place, is_new] = registries.try_emplace(example);
   if (is_new) PluginLoader(place->second).load_file(test::built_plugin("test_" + example));
   const ComponentEntry& entry = *place->second.find(T::kKind, example);
-  return make_from_plugin<T>(entry, Params(entry.params, values), config);
+  return make_from_plugin<T>(entry, Parameters(entry.params, values), config);
 }
 
 // ---- span_masks ----
@@ -60,7 +60,7 @@ TEST(SpanMasks, ScoreWhatTheyMaskAndWeighItByItsShare) {
       "span_masks", {{"views", std::int64_t{16}}, {"span", 3.0}, {"share_low", 0.25}, {"share_high", 0.5}});
   const Trajectories responses = test::equal_trajectories(2, 40);
   const MaskPlan plan = test::draw_plan(*masking, responses);
-  EXPECT_EQ(plan.forwards, 16);
+  EXPECT_EQ(plan.terms, 16);
   ASSERT_EQ(plan.response_F.size(0), 32);
   EXPECT_TRUE(at::equal(plan.masked_FL, plan.target_FL));
   const auto masked = test::numbers(plan.masked_FL.sum(1).to(at::kDouble));

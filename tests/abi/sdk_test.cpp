@@ -149,11 +149,13 @@ TEST_F(Sdk, FindsItsLibrariesInAnyFolder) {
   }
 }
 
-const std::map<std::string, ComponentKind> kKinds = {
-    {"loss", ComponentKind::kLossEstimator},  {"masking", ComponentKind::kMaskingStrategy},
-    {"reward", ComponentKind::kReward},       {"rollout", ComponentKind::kRollout},
-    {"task", ComponentKind::kTask},           {"model", ComponentKind::kModel},
-    {"bundle", ComponentKind::kLossEstimator}};
+const std::map<std::string, ComponentKind> kKinds = {{"loss", ComponentKind::kLossEstimator},
+                                                     {"masking", ComponentKind::kMaskingStrategy},
+                                                     {"reward", ComponentKind::kReward},
+                                                     {"rollout", ComponentKind::kRollout},
+                                                     {"task", ComponentKind::kTask},
+                                                     {"model", ComponentKind::kModel},
+                                                     {"algorithm", ComponentKind::kLossEstimator}};
 
 // What somebody has who has typed the commands of the project's README.
 TEST_F(Sdk, ANewProjectOfEachKindBuildsAndPassesItsTests) {
@@ -219,7 +221,7 @@ drift_add_plugin(my_method plugin.cpp)
 )");
   test::write_file(source / "plugin.cpp", R"(#include <drift/plugin.h>
 DRIFT_PLUGIN("my_method", "1.0.0", "Apache-2.0") {
-  registry.add_bundle({.name = "my_method", .doc = "", .paper = "", .masking = "my_masking", .loss = "my_loss",
+  registry.add_algorithm({.name = "my_method", .doc = "", .paper = "", .masking = "my_masking", .loss = "my_loss",
                        .presets = drift::plugin_presets("paper"), .plugin = {}});
 }
 )");
@@ -232,7 +234,7 @@ DRIFT_PLUGIN("my_method", "1.0.0", "Apache-2.0") {
   Registry registry;
   PluginLoader loader(registry);
   loader.load_file(build / "libmy_method.so");
-  const auto& presets = registry.find_bundle("my_method")->presets;
+  const auto& presets = registry.find_algorithm("my_method")->presets;
   ASSERT_THAT(presets, SizeIs(2));
   EXPECT_EQ(presets[0].name, "paper") << "the default";
   EXPECT_EQ(presets[0].origin, "my_method/presets/paper.toml");
@@ -266,7 +268,7 @@ target_link_libraries(drift_plugin_my_backbone PRIVATE drift::nn nlohmann_json::
   const ComponentEntry* entry = registry.find(ComponentKind::kModel, "llada");
   const ModelConfig config{test::read_file(test::source_dir() / "tests/golden/data/ckpt/llada_a/config.json"),
                            at::kFloat, at::kMeta};
-  const auto model = make_component(*entry, Params(entry->params), &config);
+  const auto model = make_component(*entry, Parameters(entry->params), &config);
   EXPECT_NE(capability<CachedForward>(*model), nullptr);
 }
 

@@ -13,15 +13,15 @@ TEST(Algorithms, EachTrainsTheSmallModelForTwoSteps) {
   for (const auto& file : std::filesystem::directory_iterator(test::build_dir() / "lib/drift/plugins")) {
     if (file.path().extension() != ".so") continue;
     const std::string plugin = file.path().stem().string().substr(3);  // libNAME.so
-    for (const Bundle& bundle : test::load_plugin(plugin).bundles()) {
-      SCOPED_TRACE(bundle.name);
-      const auto result = runs.train(bundle.name, "--algorithm " + bundle.name +
-                                                      " --steps 2 --set train.inner_iterations=2"
-                                                      " --set filter.success_low=0.0 --set filter.success_high=1.0");
+    for (const Algorithm& algorithm : test::load_plugin(plugin).algorithms()) {
+      SCOPED_TRACE(algorithm.name);
+      const auto result = runs.train(algorithm.name, "--algorithm " + algorithm.name +
+                                                         " --steps 2 --set train.inner_iterations=2"
+                                                         " --set filter.success_low=0.0 --set filter.success_high=1.0");
       ASSERT_EQ(result.status, 0) << result.error;
-      const std::string page = test::read_file(test::source_dir() / "docs/algorithms" / (bundle.name + ".md"));
+      const std::string page = test::read_file(test::source_dir() / "docs/algorithms" / (algorithm.name + ".md"));
       double gradients = 0;  // a step without a group whose rewards differ has none
-      for (const auto& step : test::metrics_of(runs.run(bundle.name))) {
+      for (const auto& step : test::metrics_of(runs.run(algorithm.name))) {
         for (const auto& [name, value] : step.items()) {
           if (name.starts_with("loss/"))
             EXPECT_THAT(page, testing::HasSubstr("\n| `" + name.substr(5) + "` | ")) << "Metrics of its page";

@@ -14,9 +14,9 @@ using testing::Not;
 
 // scripts/make_site puts them there.
 TEST(PresetsOfTheProgram, TheAlgorithmsPagesHaveAPlaceForThem) {
-  for (const Bundle& bundle : test::all_plugins().bundles()) {
-    const std::string page = test::read_file(test::source_dir() / "docs/algorithms" / (bundle.name + ".md"));
-    EXPECT_THAT(page, HasSubstr("\n<!-- drift plugin info " + bundle.name + " --presets -->\n"));
+  for (const Algorithm& algorithm : test::all_plugins().algorithms()) {
+    const std::string page = test::read_file(test::source_dir() / "docs/algorithms" / (algorithm.name + ".md"));
+    EXPECT_THAT(page, HasSubstr("\n<!-- drift plugin info " + algorithm.name + " --presets -->\n"));
   }
 }
 

@@ -127,7 +127,7 @@ TEST(Reference, ConfigDocsHasEverySectionAndWithOneItsComponents) {
   EXPECT_EQ(all.status, 0) << all.error;
   for (const SectionSchema& section : config_sections()) {
     EXPECT_THAT(all.output, HasSubstr("[" + section.name));
-    for (const ParamSpec& key : section.keys)
+    for (const Parameter& key : section.keys)
       EXPECT_THAT(all.output, ContainsRegex("\n  " + key.name + " +[a-z]")) << key.name;
   }
   EXPECT_THAT(all.output, ContainsRegex("\n  paths +list of paths +\\[\\] "));

@@ -14,7 +14,7 @@ namespace {
 
 using testing::Each;
 using testing::ElementsAre;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 constexpr std::int64_t kEnd = 9;
 
@@ -46,7 +46,7 @@ TEST(CoupledGrpoMaskingGolden, TheFirstMaskOfAPairIsWhereTheUniformIsBelowT) {
   std::sort(sorted.begin(), sorted.end());
   const double t = sorted[3];
   const MaskPlan plan = draw({{"t_low", t}, {"t_high", t}}, trajectories);
-  EXPECT_EQ(plan.forwards, 3);
+  EXPECT_EQ(plan.terms, 3);
   for (std::int64_t b = 0; b < 2; ++b) {
     std::vector<double> first, second;
     for (const double u : uniforms[b]) {
@@ -81,10 +81,10 @@ TEST(CoupledGrpoMaskingGolden, MasksContinueAfterTheEndAndScoresDoNot) {
 TEST(CoupledGrpoMaskingGolden, PairsAndTheFullMaskAreOptions) {
   const auto trajectories = without_end(3, 30);
   const MaskPlan three = draw({{"pairs", std::int64_t{3}}}, trajectories);
-  EXPECT_EQ(three.forwards, 7);
+  EXPECT_EQ(three.terms, 7);
   EXPECT_EQ(test::views_of(three, 1).size(), 7u);
   const MaskPlan alone = draw({{"include_full_mask", false}}, trajectories);
-  EXPECT_EQ(alone.forwards, 2);
+  EXPECT_EQ(alone.terms, 2);
   EXPECT_EQ(test::numbers(alone.masked_FL, test::find_view(alone, 0, 2)),
             test::numbers(draw({}, trajectories).masked_FL, test::find_view(draw({}, trajectories), 1, 2)));
 }

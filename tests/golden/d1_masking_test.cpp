@@ -12,7 +12,7 @@ namespace {
 
 using testing::Each;
 using testing::ElementsAre;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 constexpr std::int64_t kEnd = 7;
 
@@ -25,7 +25,7 @@ TEST(D1MaskingGolden, EveryResponsePositionIsMaskedAndThoseThroughTheFirstEndAre
   MaskingInput input = test::masking_input(trajectories);
   input.end_id = kEnd;
   const MaskPlan plan = test::draw_plan(*d1(), input);
-  EXPECT_EQ(plan.forwards, 1);
+  EXPECT_EQ(plan.terms, 1);
   EXPECT_THAT(test::numbers(plan.response_F), ElementsAre(0, 1, 2));
   EXPECT_THAT(test::numbers(plan.masked_FL), Each(1));
   EXPECT_THAT(test::numbers(plan.target_FL, 0), ElementsAre(1, 1, 1, 0));

@@ -26,7 +26,7 @@ namespace drift::diffusion_traces_test {
 namespace {
 
 using Json = nlohmann::json;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 std::filesystem::path data() { return test::source_dir() / "tests/golden/data"; }
 

@@ -54,7 +54,7 @@ TEST(EspoMaskingGolden, AViewScoresWhatItMasksAndItsComplementTheRest) {
     const auto strategy =
         test::create<MaskingStrategy>("espo", "espo", {{"num_mc", std::int64_t{2}}, {"coupled", coupled}});
     const MaskPlan plan = test::draw_plan(*strategy, trajectories);
-    EXPECT_EQ(plan.forwards, coupled ? 4 : 2);
+    EXPECT_EQ(plan.terms, coupled ? 4 : 2);
     EXPECT_EQ(test::numbers(plan.masked_FL), test::numbers(plan.target_FL));
     EXPECT_FALSE(plan.weight_F.defined());
     EXPECT_FALSE(plan.prompt_masked_FP.defined());

@@ -18,12 +18,12 @@ using testing::DoubleNear;
 using testing::Each;
 using testing::ElementsAre;
 using testing::Pointwise;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 std::unique_ptr<MaskingStrategy> masking(const std::string& name, const Values& values = {}) {
   return test::create<MaskingStrategy>(name, name, values);
 }
-ParamValue text(const char* value) { return std::string(value); }
+Parameter::Value text(const char* value) { return std::string(value); }
 std::int64_t number(std::int64_t value) { return value; }
 
 // Raw steps 0 3 1 1 4 7; position 5 is padding, and no token ends.
@@ -95,7 +95,7 @@ TEST(AgrpoMasking, ADrawnStepShowsTheStateBeforeItAndScoresWhatItCommitted) {
   // As many draws as steps, one in each part of the trajectory: every step once. Step 7 commits padding alone.
   const MaskPlan plan = test::draw_plan(*masking("agrpo", {{"mc_samples", number(4)}}), six_positions());
   EXPECT_THAT(all_shown(plan), ElementsAre("111111 / 100000", "011111 / 001100", "010011 / 010000", "000011 / 000010"));
-  EXPECT_EQ(plan.forwards, 4);
+  EXPECT_EQ(plan.terms, 4);
   EXPECT_FALSE(plan.weight_F.defined()) << "all count the same";
 }
 
@@ -199,7 +199,7 @@ TEST(GdpoMasking, SharesAndWeightsAreThoseOfTheQuadrature) {
                                 {0.2369268851, 0.4786286705, 0.5688888889, 0.4786286705, 0.2369268851}}}) {
     const MaskPlan plan =
         test::draw_plan(*masking("gdpo", {{"points", rule.points}}), test::equal_trajectories(1, 999));
-    ASSERT_EQ(plan.forwards, rule.points);
+    ASSERT_EQ(plan.terms, rule.points);
     for (std::int64_t view = 0; view < rule.points; ++view) {
       const auto v = static_cast<std::size_t>(view);
       const double expected = std::round((1 + rule.node[v]) / 2 * 999);
@@ -244,7 +244,7 @@ TEST(VrpoMasking, EverySizeIsDrawnAndTheMasksOfATimestepShareIt) {
   bool different_masks = false;
   for (std::int64_t step = 0; step < 100; ++step) {
     const MaskPlan plan = test::draw_plan(*strategy, test::equal_trajectories(1, 7), step);
-    ASSERT_EQ(plan.forwards, 6);
+    ASSERT_EQ(plan.terms, 6);
     for (const std::int64_t view : {0, 3}) {
       for (const std::int64_t next : {view + 1, view + 2}) {
         EXPECT_EQ(masked(plan, view), masked(plan, next));
@@ -293,9 +293,9 @@ TEST(ElboMaskings, ConstantLogProbabilitiesGiveTheLengthTimesThem) {
   for (const char* name : {"gdpo", "vrpo"}) {
     const MaskPlan plan = test::draw_plan(*masking(name), input);
     double elbo = 0;
-    for (std::int64_t view = 0; view < plan.forwards; ++view) {
+    for (std::int64_t view = 0; view < plan.terms; ++view) {
       EXPECT_EQ(shown(plan, view).substr(7, 2), "11") << "what follows the end is masked";
-      elbo += weight(plan, view) * plan.target_FL[view].sum().item<double>() / static_cast<double>(plan.forwards);
+      elbo += weight(plan, view) * plan.target_FL[view].sum().item<double>() / static_cast<double>(plan.terms);
     }
     EXPECT_NEAR(elbo, 7, 1e-5) << name;
   }

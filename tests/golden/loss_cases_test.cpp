@@ -21,7 +21,7 @@ namespace {
 using testing::DoubleNear;
 using testing::IsEmpty;
 using testing::Pointwise;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 struct Case {
   std::string file;

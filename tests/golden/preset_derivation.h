@@ -41,14 +41,14 @@ class Original {
   template <class T>
   const T& value(const std::string& key) const;
 
-  std::map<std::string, ParamValue> values_;
+  std::map<std::string, Parameter::Value> values_;
   std::set<std::string> own_;
   std::int64_t devices_ = 0;
   std::string source_;
   mutable std::set<std::string> read_;
 };
 
-using Settings = std::map<std::string, ParamValue>;
+using Settings = std::map<std::string, Parameter::Value>;
 
 /// The settings of the run's TOML that follow from an original of this algorithm. A key `note.…` is there where the
 /// preset needs such a note, whatever its text.

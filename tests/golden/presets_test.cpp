@@ -28,10 +28,10 @@ std::vector<Checked> all_presets() {
   std::vector<Checked> all;
   for (const char* plugin :
        {"rldf", "d1", "espo", "tracerl", "coupled_grpo", "wd1", "spg", "d2", "agrpo", "gdpo", "mdpo", "bgpo"}) {
-    for (const Bundle& bundle : test::load_plugin(plugin).bundles()) {
-      for (const BundlePreset& file : bundle.presets) {
-        const Preset preset = read_preset(bundle, file);
-        all.push_back({bundle.name, preset.name, {}});
+    for (const Algorithm& algorithm : test::load_plugin(plugin).algorithms()) {
+      for (const AlgorithmPreset& file : algorithm.presets) {
+        const Preset preset = read_preset(algorithm, file);
+        all.push_back({algorithm.name, preset.name, {}});
         for (const auto& [key, leaf] : preset.layer.leaves) all.back().settings[key] = leaf.value.value();
         for (const auto& [key, text] : preset.notes) all.back().settings["note." + key] = text;
       }
@@ -46,7 +46,7 @@ fs::path fixture_of(const Checked& preset) { return kFixtures / preset.algorithm
 void drop_what_has_no_effect(test::Settings& settings) {
   const auto is = [&](const std::string& key, const char* value) {
     const auto found = settings.find(key);
-    return found != settings.end() && found->second == ParamValue(value);
+    return found != settings.end() && found->second == Parameter::Value(value);
   };
   if (is("train.schedule", "constant")) settings.erase("train.final_fraction");
   if (!is("reference.policy", "ema")) {

@@ -16,7 +16,7 @@
 namespace drift::prompts_test {
 namespace {
 
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 /// `[prompt]` of configs/prompts/FILE.toml.
 Values prompt_file(const std::string& file) {
@@ -37,7 +37,7 @@ std::string render(const Values& values, const std::string& family, const std::s
   TaskItem item;
   item.prompt = question;
   item.response_prefix = item_prefix;
-  return PromptEncoder(settings_from<PromptSettings>(Params(declared_keys<PromptSettings>(), values)), tokenizer,
+  return PromptEncoder(settings_from<PromptSettings>(Parameters(declared_keys<PromptSettings>(), values)), tokenizer,
                        model->traits())
       .render(item);
 }

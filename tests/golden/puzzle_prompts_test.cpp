@@ -27,7 +27,7 @@ std::map<std::string, std::string> golden_texts() {
 }
 
 /// The only item of a file of puzzles.
-TaskItem item_of(const std::string& plugin, std::map<std::string, ParamValue> values, const std::string& file) {
+TaskItem item_of(const std::string& plugin, std::map<std::string, Parameter::Value> values, const std::string& file) {
   const test::TemporaryFolder folder;
   test::write_file(folder.path() / "puzzles", file);
   values["held_out_file"] = (folder.path() / "puzzles").string();

@@ -16,7 +16,7 @@ namespace {
 using testing::DoubleNear;
 using testing::ElementsAreArray;
 using testing::Pointwise;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 const std::vector<test::GoldenCase>& golden() {
   static const auto cases = test::read_golden_cases("rldf_masking.txt");
@@ -131,7 +131,7 @@ TEST(RldfMaskingGolden, MasksShowTheStateBeforeTheSelectedStep) {
     const auto strategy = masking(expected, {{"k", std::int64_t{2}}, {"sample_temperature", 0.0}});
     const auto trajectories = test::make_trajectories({response("A"), response("B")});
     const MaskPlan plan = test::draw_plan(*strategy, trajectories);
-    EXPECT_EQ(plan.forwards, 2);
+    EXPECT_EQ(plan.terms, 2);
     ASSERT_EQ(plan.response_F.size(0), 4);
     for (std::int64_t b = 0; b < 2; ++b) {
       for (std::int64_t f = 0; f < 2; ++f) {
@@ -159,9 +159,9 @@ TEST(RldfMaskingGolden, FewOrEqualCandidatesAreSelectedByTheirRules) {
     const MaskPlan plan = test::draw_plan(*strategy, trajectories);
     auto selected = dense_steps(plan, trajectories);
     const bool truncated = expected.settings.count("short_trajectory") != 0;
-    EXPECT_EQ(selected.size(), truncated ? expected.row("fixed").size() : static_cast<std::size_t>(plan.forwards));
+    EXPECT_EQ(selected.size(), truncated ? expected.row("fixed").size() : static_cast<std::size_t>(plan.terms));
     for (std::size_t f = 0; f < selected.size(); ++f)
-      EXPECT_EQ(plan.forward_F[f].item<std::int64_t>(), static_cast<std::int64_t>(f));
+      EXPECT_EQ(plan.term_F[f].item<std::int64_t>(), static_cast<std::int64_t>(f));
     const std::vector<double> rest(selected.begin() + expected.row("fixed").size(), selected.end());
     selected.resize(expected.row("fixed").size());
     EXPECT_THAT(selected, ElementsAreArray(expected.row("fixed")));

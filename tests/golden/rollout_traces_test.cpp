@@ -38,11 +38,11 @@ std::unique_ptr<Model> open_llada() { return test::open_checkpoint("llada", data
 
 struct Trace {
   const char* file;
-  std::map<std::string, ParamValue> rollout;
+  std::map<std::string, Parameter::Value> rollout;
 };
 
-Trajectories decode(const Model& model, const std::map<std::string, ParamValue>& settings, const at::Tensor& prompt_ids,
-                    const at::Tensor& prompt_mask) {
+Trajectories decode(const Model& model, const std::map<std::string, Parameter::Value>& settings,
+                    const at::Tensor& prompt_ids, const at::Tensor& prompt_mask) {
   return test::roll_out("block", settings, model, {prompt_ids, prompt_mask, at::arange(prompt_ids.size(0), at::kLong)});
 }
 
@@ -120,11 +120,11 @@ TEST(BlockRolloutGolden, APaddedRowIsWhatTheRowAloneIs) {
 TEST(BlockRolloutQuirks, PaddingIsAttendedTo) {
   const auto model = open_llada();
   const SafetensorsFile file(data() / "decode/drift_llada_static_nocache_b3pad.safetensors");
-  const std::map<std::string, ParamValue> settings = {{"length", std::int64_t{16}},
-                                                      {"block", std::int64_t{8}},
-                                                      {"steps", std::int64_t{8}},
-                                                      {"schedule", "static"},
-                                                      {"temperature", 0.0}};
+  const std::map<std::string, Parameter::Value> settings = {{"length", std::int64_t{16}},
+                                                            {"block", std::int64_t{8}},
+                                                            {"steps", std::int64_t{8}},
+                                                            {"schedule", "static"},
+                                                            {"temperature", 0.0}};
   auto quirky = settings;
   quirky["quirks"] = "rldf_release";
   const auto prompt = file.tensor("prompt_ids"), mask = file.tensor("prompt_mask").to(at::kBool);
@@ -143,11 +143,11 @@ TEST(BlockRolloutQuirks, TheMostUncertainPositionGoesFirst) {
   const at::NoGradGuard no_gradient;
   const auto log_probability = at::log_softmax(ModelPolicy(*model).logits(start, {}), -1);
   const auto entropy = -(log_probability.exp() * log_probability).sum(-1);
-  std::map<std::string, ParamValue> settings = {{"length", std::int64_t{8}},
-                                                {"block", std::int64_t{8}},
-                                                {"schedule", "static"},
-                                                {"temperature", 0.0},
-                                                {"remasking", "negative_entropy"}};
+  std::map<std::string, Parameter::Value> settings = {{"length", std::int64_t{8}},
+                                                      {"block", std::int64_t{8}},
+                                                      {"schedule", "static"},
+                                                      {"temperature", 0.0},
+                                                      {"remasking", "negative_entropy"}};
   const auto first = [&] {
     return (decode(*model, settings, prompt, mask).step_BL[0] == 0).nonzero()[0][0].item<int>();
   };
@@ -164,7 +164,7 @@ TEST(BlockRolloutQuirks, IdsWithoutATokenAreWritten) {
   head.select(0, illegal).copy_(100 * head.select(0, 5));  // it or its opposite is the likeliest
   head.select(0, illegal + 1).copy_(-head.select(0, illegal));
   const auto prompt = at::arange(10, at::kLong).unsqueeze(0);
-  std::map<std::string, ParamValue> settings = {
+  std::map<std::string, Parameter::Value> settings = {
       {"length", std::int64_t{8}}, {"block", std::int64_t{8}}, {"temperature", 0.0}};
   const auto most = [&] {
     return decode(*model, settings, prompt, at::ones_like(prompt, at::kBool)).tokens_BL.max().item<std::int64_t>();
@@ -179,7 +179,7 @@ TEST(BlockRolloutQuirks, IdsWithoutATokenAreWritten) {
 TEST(BlockRollout, OnDreamARowIsTheRowAloneAndLegal) {
   const auto model = test::open_checkpoint("dream", data() / "ckpt/dream_a");
   const auto& traits = model->traits();
-  const std::map<std::string, ParamValue> settings = {
+  const std::map<std::string, Parameter::Value> settings = {
       {"length", std::int64_t{24}}, {"block", std::int64_t{8}}, {"threshold", 0.5}, {"temperature", 1.0}};
   const auto whole = (at::arange(30, at::kLong) * 41 + 7).remainder(250).view({3, 10});
   auto padded = whole.clone();

@@ -14,7 +14,7 @@ const test::ResponseRow kResponse = {{0, 3, 1, 1, 4, 7}, {1, 1, 1, 1, 1, 0}, {.5
 
 TEST(TracerlMaskingGolden, SlicesAreMaskedAndScoredAsInTheOriginal) {
   for (const auto& expected : test::read_golden_cases("tracerl_masking.txt")) {
-    std::map<std::string, ParamValue> values;
+    std::map<std::string, Parameter::Value> values;
     const auto* entry = test::load_plugin("tracerl").find(ComponentKind::kMaskingStrategy, "tracerl");
     for (const auto& [key, text] : expected.settings) values[key] = test::param_from_text(*entry, key, text);
     const auto strategy = test::create<MaskingStrategy>("tracerl", "tracerl", values);
@@ -23,7 +23,7 @@ TEST(TracerlMaskingGolden, SlicesAreMaskedAndScoredAsInTheOriginal) {
 
     const auto& first_steps = expected.row("first_step");
     EXPECT_THAT(test::shown_steps(plan, trajectories), ElementsAreArray(first_steps)) << expected.name;
-    EXPECT_EQ(plan.forwards, static_cast<std::int64_t>(first_steps.size())) << expected.name;
+    EXPECT_EQ(plan.terms, static_cast<std::int64_t>(first_steps.size())) << expected.name;
     for (std::size_t f = 0; f < first_steps.size(); ++f) {
       const auto view = test::find_view(plan, static_cast<std::int64_t>(f), 0);
       ASSERT_GE(view, 0) << expected.name;

@@ -42,12 +42,12 @@ inline at::Tensor numbers_of(std::int64_t rank, std::int64_t count, at::ScalarTy
 
 /// An update by one algorithm: its masks of some responses, and other policies that are not far from the current one.
 struct AlgorithmCase {
-  AlgorithmCase(const Bundle& bundle, const Model& model, const Trajectories& written)
-      : trajectories(written), loss(make<LossEstimator>(bundle.loss)) {
+  AlgorithmCase(const Algorithm& algorithm, const Model& model, const Trajectories& written)
+      : trajectories(written), loss(make<LossEstimator>(algorithm.loss)) {
     MaskingInput input = test::masking_input(trajectories);
     input.end_id = model.traits().end_id;
     input.pad_id = model.traits().pad_id;
-    plan = test::draw_plan(*make<MaskingStrategy>(bundle.masking), input);
+    plan = test::draw_plan(*make<MaskingStrategy>(algorithm.masking), input);
     loss->needs(needs);
     batch.trajectories = &trajectories;
     batch.plan = &plan;
@@ -62,7 +62,7 @@ struct AlgorithmCase {
   template <class Interface>
   static std::unique_ptr<Interface> make(const std::string& name) {
     const ComponentEntry* entry = test::all_plugins().find(Interface::kKind, name);
-    auto made = make_component(*entry, Params(entry->params));
+    auto made = make_component(*entry, Parameters(entry->params));
     auto* typed = dynamic_cast<Interface*>(made.release());
     return std::unique_ptr<Interface>(typed);
   }

@@ -96,7 +96,7 @@ class DividedTest : public testing::TestWithParam<Division> {
     const auto model = open();
     const auto trajectories = test::make_trajectories(kGroups, kGroupSize, kPrompt, 12, 200, 4);
     AlgorithmCase one =
-        alone([&] { return AlgorithmCase(*test::all_plugins().find_bundle("espo"), *model, trajectories); });
+        alone([&] { return AlgorithmCase(*test::all_plugins().find_algorithm("espo"), *model, trajectories); });
     EXPECT_TRUE(one.needs.reference);
     const std::int64_t budget = 1 + rows_at_a_time * model->training_bytes_per_row(kPrompt + 12);
     if (shard == Shard::kParameters && run_ranks().size() > 1) divide_weights(*model);

@@ -56,11 +56,11 @@ class TogetherTest : public testing::TestWithParam<Backbone> {
     return model;
   }
 
-  Trajectories roll_out(const std::string& rollout, const std::map<std::string, ParamValue>& settings) const {
+  Trajectories roll_out(const std::string& rollout, const std::map<std::string, Parameter::Value>& settings) const {
     return roll_out(*model_, rollout, settings);
   }
   Trajectories roll_out(const Model& model, const std::string& rollout,
-                        const std::map<std::string, ParamValue>& settings) const {
+                        const std::map<std::string, Parameter::Value>& settings) const {
     const at::NoGradGuard no_gradient;
     const ModelPolicy policy(model);
     RolloutInput input;
@@ -78,12 +78,12 @@ class TogetherTest : public testing::TestWithParam<Backbone> {
   Prompts prompts_;
 };
 
-const std::map<std::string, ParamValue> kUneven{
+const std::map<std::string, Parameter::Value> kUneven{
     {"length", std::int64_t{12}}, {"block", std::int64_t{4}},       {"threshold", 0.05},
     {"temperature", 1.0},         {"cache", std::string("prefix")}, {"early_stop", true}};
 
 TEST_P(TogetherTest, TheyWriteTheResponsesThatOneWrites) {
-  const std::map<std::string, ParamValue> diffusion{{"length", std::int64_t{9}}, {"steps", std::int64_t{5}}};
+  const std::map<std::string, Parameter::Value> diffusion{{"length", std::int64_t{9}}, {"steps", std::int64_t{5}}};
   for (const auto& [name, settings] : {std::pair("block", kUneven), std::pair("diffusion", diffusion)}) {
     SCOPED_TRACE(name);
     const auto expected = alone([&, &name = name, &settings = settings] { return roll_out(name, settings); });
@@ -106,7 +106,7 @@ TEST_P(TogetherTest, ResponsesAndScoresOfDividedWeightsAreThoseOfWholeOnes) {
   EXPECT_TRUE(at::equal(made.tokens_BL, expected.tokens_BL));
   EXPECT_TRUE(at::equal(made.forwards_B, expected.forwards_B));
   const AlgorithmCase one =
-      alone([&] { return AlgorithmCase(*test::all_plugins().find_bundle("d1"), *model_, expected); });
+      alone([&] { return AlgorithmCase(*test::all_plugins().find_algorithm("d1"), *model_, expected); });
   const auto score = [&](const Model& model) {
     return score_views(model, one.trajectories, one.plan, all_views(one.plan), true).logprob_FL;
   };
@@ -200,10 +200,10 @@ TEST_P(TogetherTest, EachAlgorithmHasTheLossAndTheGradientOfOneProcess) {
   // A response's weighted sum of log-probabilities in an exponent, undivided: in float32 the forward's rounding, which
   // depends on which rows go together, is multiplied by more than the tolerance has room for.
   if (GetParam().type == at::kDouble) algorithms.insert(algorithms.end(), {"gdpo", "bgpo", "vrpo"});
-  for (const char* algorithm : algorithms) {
-    SCOPED_TRACE(algorithm);
-    const Bundle& bundle = *test::all_plugins().find_bundle(algorithm);
-    const AlgorithmCase one = alone([&] { return AlgorithmCase(bundle, *model_, written); });
+  for (const char* name : algorithms) {
+    SCOPED_TRACE(name);
+    const Algorithm& algorithm = *test::all_plugins().find_algorithm(name);
+    const AlgorithmCase one = alone([&] { return AlgorithmCase(algorithm, *model_, written); });
     // Enough memory for all; for few rows at a time; for less than one.
     for (const std::int64_t rows : {1000, 4, 0}) {
       SCOPED_TRACE(std::to_string(rows) + " rows at a time");
@@ -225,8 +225,8 @@ TEST_P(TogetherTest, ScoresAreThoseOfOneProcess) {
   const auto written = alone([&] {
     return roll_out("block", {{"length", std::int64_t{12}}, {"block", std::int64_t{4}}});
   });
-  const Bundle& bundle = *test::all_plugins().find_bundle("d1");
-  const AlgorithmCase one = alone([&] { return AlgorithmCase(bundle, *model_, written); });
+  const Algorithm& algorithm = *test::all_plugins().find_algorithm("d1");
+  const AlgorithmCase one = alone([&] { return AlgorithmCase(algorithm, *model_, written); });
   const auto score = [&] { return score_views(*model_, one.trajectories, one.plan, all_views(one.plan), true); };
   const auto expected = alone(score), together = score();
   EXPECT_EQ(together.rows, expected.rows);
@@ -240,7 +240,7 @@ TEST_P(TogetherTest, AValueModelLearnsWhatItLearnsOnOneProcess) {
     return roll_out("block", {{"length", std::int64_t{12}}, {"block", std::int64_t{4}}});
   });
   const AlgorithmCase one =
-      alone([&] { return AlgorithmCase(*test::all_plugins().find_bundle("tracerl"), *model_, written); });
+      alone([&] { return AlgorithmCase(*test::all_plugins().find_algorithm("tracerl"), *model_, written); });
   const auto learn = [&] {
     ValueSettings settings;
     settings.optimizer.gradient_clip = 0;
@@ -265,7 +265,7 @@ TEST_P(TogetherTest, AValueModelLearnsWhatItLearnsOnOneProcess) {
 TEST_P(TogetherTest, WithoutARowRanksGatherWithTheOthers) {
   const auto trajectories = test::make_trajectories(1, 1, kPrompt, 12, 200, 0);
   const AlgorithmCase one =
-      alone([&] { return AlgorithmCase(*test::all_plugins().find_bundle("d1"), *model_, trajectories); });
+      alone([&] { return AlgorithmCase(*test::all_plugins().find_algorithm("d1"), *model_, trajectories); });
   UpdateBatch batch = one.batch;
   batch.advantage_B = at::ones({1}, at::kDouble);
   const auto expected = policy_gradient(*model_, *one.loss, batch, 1 << 30, Shard::kGradients);
@@ -285,8 +285,8 @@ INSTANTIATE_TEST_SUITE_P(Backbones, TogetherTest,
 TEST(Ranks, WithoutARowTakePart) {
   const test::TinyModel model(11, 5, at::kDouble);
   const auto trajectories = test::make_trajectories(1, 1, 4, 6, 11, 0);
-  const Bundle& bundle = *test::all_plugins().find_bundle("d1");
-  const AlgorithmCase one = alone([&] { return AlgorithmCase(bundle, model, trajectories); });
+  const Algorithm& algorithm = *test::all_plugins().find_algorithm("d1");
+  const AlgorithmCase one = alone([&] { return AlgorithmCase(algorithm, model, trajectories); });
   UpdateBatch batch = one.batch;
   batch.advantage_B = at::ones({1}, at::kDouble);
   const auto expected = alone([&] { return policy_gradient(model, *one.loss, batch, 1 << 30); });
@@ -333,7 +333,7 @@ TEST(Ranks, NameTheRankWhoseGradientIsNotFinite) {
   const NanBackward model(like);
   const auto trajectories = test::make_trajectories(kGroups, kGroupSize, 4, 6, 11, 0);
   const AlgorithmCase one =
-      alone([&] { return AlgorithmCase(*test::all_plugins().find_bundle("d1"), like, trajectories); });
+      alone([&] { return AlgorithmCase(*test::all_plugins().find_algorithm("d1"), like, trajectories); });
   for (const Shard shard : {Shard::kNone, Shard::kOptimizer, Shard::kGradients}) {
     try {
       policy_gradient(model, *one.loss, one.batch, 1 << 30, shard);

@@ -15,7 +15,7 @@
 
 namespace drift::test {
 
-using ParamValues = std::map<std::string, ParamValue>;
+using ParamValues = std::map<std::string, Parameter::Value>;
 
 /// Empty if programs can be kept in a sandbox; else why not.
 inline std::string missing_sandbox() {

@@ -18,7 +18,7 @@
 namespace drift::test {
 
 /// A component that is known by its name and parameters only.
-inline void add(Registry& registry, ComponentKind kind, const std::string& name, ParamSpecs params = {}) {
+inline void add(Registry& registry, ComponentKind kind, const std::string& name, std::vector<Parameter> params = {}) {
   registry.add(kind, name, "", std::move(params), {});
 }
 

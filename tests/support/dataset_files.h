@@ -36,13 +36,13 @@ class DatasetTask final : public Task, public TrainingList {
   TrainingList* list_;
 };
 
-inline std::unique_ptr<DatasetTask> open_dataset(const std::map<std::string, ParamValue>& values) {
+inline std::unique_ptr<DatasetTask> open_dataset(const std::map<std::string, Parameter::Value>& values) {
   return std::make_unique<DatasetTask>(create<Task>("dataset", "dataset", values));
 }
 
 class DatasetFiles : public testing::Test {
  protected:
-  using Values = std::map<std::string, ParamValue>;
+  using Values = std::map<std::string, Parameter::Value>;
   using Files = std::vector<std::string>;
 
   std::string write(const std::string& name, const std::string& content) const {

@@ -82,10 +82,10 @@ class SquaredLoss final : public LossEstimator {
 /// All masked, and what was not yet there after one step and after two.
 MaskPlan three_views(const Trajectories& trajectories) {
   MaskPlan plan;
-  plan.forwards = 3;
+  plan.terms = 3;
   plan.response_F = at::arange(kResponses, at::kLong).repeat_interleave(3);
-  plan.forward_F = at::arange(3, at::kLong).repeat({kResponses});
-  plan.masked_FL = trajectories.step_BL.index_select(0, plan.response_F).to(at::kLong) >= plan.forward_F.unsqueeze(1);
+  plan.term_F = at::arange(3, at::kLong).repeat({kResponses});
+  plan.masked_FL = trajectories.step_BL.index_select(0, plan.response_F).to(at::kLong) >= plan.term_F.unsqueeze(1);
   plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.response_F));
   return plan;
 }
@@ -165,7 +165,7 @@ at::Tensor uniforms(std::int64_t count) {
 
 struct RolloutSettings {
   const char* name;
-  std::map<std::string, ParamValue> values;
+  std::map<std::string, Parameter::Value> values;
 };
 
 std::string describe(const RolloutSettings& settings) {

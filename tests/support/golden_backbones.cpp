@@ -95,9 +95,9 @@ class MaskedSum final : public LossEstimator {
 };
 
 std::unique_ptr<Model> open(const std::string& family, const std::filesystem::path& folder, const ModelConfig& config,
-                            const std::map<std::string, ParamValue>& settings) {
+                            const std::map<std::string, Parameter::Value>& settings) {
   const ComponentEntry* entry = load_plugin(family).find(ComponentKind::kModel, family);
-  auto made = make_component(*entry, Params(entry->params, settings), &config);
+  auto made = make_component(*entry, Parameters(entry->params, settings), &config);
   std::unique_ptr<Model> model(dynamic_cast<Model*>(made.release()));
   const at::NoGradGuard no_gradient;
   load_parameters(folder, base_parameters(*model));
@@ -124,7 +124,7 @@ std::vector<GoldenBackboneCase> golden_bfloat16_cases() {
 
 std::unique_ptr<Model> open_checkpoint(const std::string& family, const std::filesystem::path& folder,
                                        at::ScalarType dtype, at::Device device,
-                                       const std::map<std::string, ParamValue>& settings) {
+                                       const std::map<std::string, Parameter::Value>& settings) {
   return open(family, folder, {read_config_json(folder), dtype, device}, settings);
 }
 
@@ -136,7 +136,7 @@ std::unique_ptr<Model> open_with_adapters(const std::string& family, const std::
 }
 
 LogitComparison check_forward_case(const GoldenBackboneCase& golden, at::ScalarType dtype, at::Device device) {
-  std::map<std::string, ParamValue> settings;
+  std::map<std::string, Parameter::Value> settings;
   if (golden.mode == "leftpad_ignored") settings["padding"] = "attended";
   const auto model = open_checkpoint(golden.family, golden.checkpoint, dtype, device, settings);
   const SafetensorsFile file(golden.file);
@@ -150,7 +150,7 @@ LogitComparison check_forward_case(const GoldenBackboneCase& golden, at::ScalarT
 }
 
 void check_log_probability_case(const GoldenBackboneCase& golden, at::Device device) {
-  std::map<std::string, ParamValue> settings;
+  std::map<std::string, Parameter::Value> settings;
   if (golden.family == "dream" && golden.id.ends_with("_drift")) settings["scored_row"] = "within_response";
   const auto model = open_checkpoint(golden.family, golden.checkpoint, at::kFloat, device, settings);
   const SafetensorsFile file(golden.file);

@@ -39,7 +39,7 @@ std::vector<GoldenBackboneCase> golden_bfloat16_cases();
 /// A checkpoint opened as the program opens it.
 std::unique_ptr<Model> open_checkpoint(const std::string& family, const std::filesystem::path& folder,
                                        at::ScalarType dtype = at::kFloat, at::Device device = at::kCPU,
-                                       const std::map<std::string, ParamValue>& settings = {});
+                                       const std::map<std::string, Parameter::Value>& settings = {});
 
 /// The same with adapters, whose tensors the caller fills.
 std::unique_ptr<Model> open_with_adapters(const std::string& family, const std::filesystem::path& folder,

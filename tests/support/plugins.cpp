@@ -30,8 +30,8 @@ const Registry& all_plugins() {
   return registry;
 }
 
-ParamValue param_from_text(const ComponentEntry& component, const std::string& name, const std::string& text) {
-  for (const ParamSpec& spec : component.params) {
+Parameter::Value param_from_text(const ComponentEntry& component, const std::string& name, const std::string& text) {
+  for (const Parameter& spec : component.params) {
     if (spec.name != name) continue;
     if (std::holds_alternative<bool>(spec.default_value)) return text == "true";
     if (std::holds_alternative<std::int64_t>(spec.default_value)) return static_cast<std::int64_t>(std::stoll(text));

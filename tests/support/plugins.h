@@ -21,10 +21,10 @@ const Registry& all_plugins();
 /// A component of `plugin` with the given parameters over its defaults.
 template <class Interface>
 std::unique_ptr<Interface> create(const std::string& plugin, const std::string& component,
-                                  const std::map<std::string, ParamValue>& values = {}) {
+                                  const std::map<std::string, Parameter::Value>& values = {}) {
   const ComponentEntry* entry = load_plugin(plugin).find(Interface::kKind, component);
   if (entry == nullptr) throw std::runtime_error("plugin `" + plugin + "` has no " + component);
-  auto made = make_component(*entry, Params(entry->params, values));
+  auto made = make_component(*entry, Parameters(entry->params, values));
   auto* typed = dynamic_cast<Interface*>(made.get());
   if (typed == nullptr) throw std::runtime_error(component + " of plugin `" + plugin + "` has another type");
   made.release();
@@ -32,6 +32,6 @@ std::unique_ptr<Interface> create(const std::string& plugin, const std::string& 
 }
 
 /// `text` as the type that `component` declares for its parameter `name`, as if it stood in the configuration.
-ParamValue param_from_text(const ComponentEntry& component, const std::string& name, const std::string& text);
+Parameter::Value param_from_text(const ComponentEntry& component, const std::string& name, const std::string& text);
 
 }  // namespace drift::test

@@ -29,7 +29,7 @@ inline void check_reward_cases(const std::string& name, const TaskItem& usual) {
     if (line.empty()) continue;
     const auto json = nlohmann::json::parse(line);
     if (json.is_object()) {
-      std::map<std::string, ParamValue> values;
+      std::map<std::string, Parameter::Value> values;
       const auto parameters = json.value("reward", nlohmann::json::object());
       for (const auto& [key, value] : parameters.items()) values[key] = value.get<std::string>();
       reward = create<Reward>(name, name, values);

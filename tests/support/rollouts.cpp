@@ -152,20 +152,20 @@ LossInput select_views(const LossInput& all, const std::vector<std::int64_t>& vi
   const auto index = index_tensor(views);
   LossInput some = all;
   for (auto* tensor :
-       {&some.plan.response_F, &some.plan.forward_F, &some.plan.masked_FL, &some.plan.target_FL,
-        &some.plan.committed_FL, &some.plan.weight_F, &some.plan.prompt_masked_FP, &some.plan.attended_FL,
-        &some.log_probs.current_FL, &some.log_probs.old_FL, &some.log_probs.reference_FL, &some.log_probs.entropy_FL,
+       {&some.plan.response_F, &some.plan.term_F, &some.plan.masked_FL, &some.plan.target_FL, &some.plan.committed_FL,
+        &some.plan.weight_F, &some.plan.prompt_masked_FP, &some.plan.attended_FL, &some.log_probs.current_FL,
+        &some.log_probs.old_FL, &some.log_probs.reference_FL, &some.log_probs.entropy_FL,
         &some.log_probs.reference_entropy_FL}) {
     *tensor = select_rows(*tensor, index);
   }
   return some;
 }
 
-std::int64_t find_view(const MaskPlan& plan, std::int64_t forward, std::int64_t response) {
-  const auto forwards = numbers(plan.forward_F);
+std::int64_t find_view(const MaskPlan& plan, std::int64_t term, std::int64_t response) {
+  const auto terms = numbers(plan.term_F);
   const auto samples = numbers(plan.response_F);
-  for (std::size_t f = 0; f < forwards.size(); ++f) {
-    if (forwards[f] == static_cast<double>(forward) && samples[f] == static_cast<double>(response))
+  for (std::size_t f = 0; f < terms.size(); ++f) {
+    if (terms[f] == static_cast<double>(term) && samples[f] == static_cast<double>(response))
       return static_cast<std::int64_t>(f);
   }
   return -1;
@@ -192,7 +192,7 @@ std::vector<std::string> views_of(const MaskPlan& plan, std::int64_t response) {
   std::vector<std::string> views;
   for (std::int64_t view = 0; view < plan.response_F.size(0); ++view) {
     if (plan.response_F[view].item<std::int64_t>() != response) continue;
-    std::string text = std::to_string(plan.forward_F[view].item<std::int64_t>()) + " " +
+    std::string text = std::to_string(plan.term_F[view].item<std::int64_t>()) + " " +
                        (plan.weight_F.defined() ? std::to_string(plan.weight_F[view].item<double>()) : "1");
     for (const auto& rows : {plan.masked_FL, plan.target_FL, plan.committed_FL, plan.prompt_masked_FP}) {
       text += " ";
@@ -266,12 +266,12 @@ std::vector<double> finite_difference_gradient(const LossEstimator& loss, const 
   return differences;
 }
 
-Trajectories roll_out(const std::string& rollout, const std::map<std::string, ParamValue>& settings, const Model& model,
-                      const Prompts& prompts, std::int64_t first_response) {
+Trajectories roll_out(const std::string& rollout, const std::map<std::string, Parameter::Value>& settings,
+                      const Model& model, const Prompts& prompts, std::int64_t first_response) {
   return roll_out(rollout, settings, ModelPolicy(model), prompts, first_response);
 }
 
-Trajectories roll_out(const std::string& rollout, const std::map<std::string, ParamValue>& settings,
+Trajectories roll_out(const std::string& rollout, const std::map<std::string, Parameter::Value>& settings,
                       const Policy& policy, const Prompts& prompts, std::int64_t first_response,
                       const std::atomic<bool>* cancelled) {
   const auto component = create<Rollout>(rollout, rollout, settings);

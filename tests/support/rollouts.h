@@ -59,7 +59,7 @@ MaskPlan draw_inner_plan(const MaskingStrategy& strategy, const Trajectories& tr
 LossInput select_views(const LossInput& input, const std::vector<std::int64_t>& views);
 
 /// Number of the view of `response` in `forward`; -1 if there is none.
-std::int64_t find_view(const MaskPlan& plan, std::int64_t forward, std::int64_t response);
+std::int64_t find_view(const MaskPlan& plan, std::int64_t term, std::int64_t response);
 
 /// The denoising step whose state each view shows: the earliest commit of a valid token that it masks, or, where it
 /// masks none, of a token that it scores.
@@ -101,10 +101,10 @@ std::vector<double> gradient(const LossEstimator& loss, const LossInput& input);
 std::vector<double> finite_difference_gradient(const LossEstimator& loss, const LossInput& input);
 
 /// Responses that the rollout of a plugin of this name writes, without gradients, at training step 3.
-Trajectories roll_out(const std::string& rollout, const std::map<std::string, ParamValue>& settings, const Model& model,
-                      const Prompts& prompts, std::int64_t first_response = 0);
+Trajectories roll_out(const std::string& rollout, const std::map<std::string, Parameter::Value>& settings,
+                      const Model& model, const Prompts& prompts, std::int64_t first_response = 0);
 /// The same of any policy, until it is cancelled.
-Trajectories roll_out(const std::string& rollout, const std::map<std::string, ParamValue>& settings,
+Trajectories roll_out(const std::string& rollout, const std::map<std::string, Parameter::Value>& settings,
                       const Policy& policy, const Prompts& prompts, std::int64_t first_response = 0,
                       const std::atomic<bool>* cancelled = nullptr);
 

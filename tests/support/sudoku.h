@@ -19,7 +19,7 @@ namespace drift::test {
 
 /// Component `sudoku` of kind T with some parameters set.
 template <class T>
-std::unique_ptr<T> make_sudoku(const std::map<std::string, ParamValue>& values = {}) {
+std::unique_ptr<T> make_sudoku(const std::map<std::string, Parameter::Value>& values = {}) {
   return create<T>(std::is_same_v<T, Task> ? "sudoku_task" : "sudoku", "sudoku", values);
 }
 

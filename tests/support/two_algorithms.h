@@ -13,7 +13,7 @@
 namespace drift::test {
 
 /// A preset as a plugin carries it; `settings` begin in the second line of its file.
-inline BundlePreset preset(const std::string& name, const std::string& settings) {
+inline AlgorithmPreset preset(const std::string& name, const std::string& settings) {
   return {name, "presets/" + name + ".toml", "description = \"of the test\"\n" + settings};
 }
 
@@ -41,31 +41,31 @@ inline Registry two_algorithms() {
       {{"beta", 0.0, "weight of the KL", at_least(0)},
        {"norm", "sample", "what divides the sum", one_of({"sample", "token"})}});
   add(registry, ComponentKind::kLossEstimator, "smooth", {{"beta", 2.0, "curvature", at_least(0)}});
-  registry.add_bundle({.name = "steps",
-                       .doc = "",
-                       .paper = "",
-                       .masking = "steps",
-                       .loss = "steps",
-                       .presets = {preset("paper",
-                                          "advantage.std = \"population\"\nalgorithm.loss.beta = 0.01\n"
-                                          "optional.rollout.width = 2\n"),
-                                   preset("release", "algorithm.masking.mask_num = 4\n"),
-                                   preset("misspelt", "extends = \"release\"\n[train]\nstpes = 4\n")},
-                       .plugin = "steps"});
-  registry.add_bundle({.name = "everything",
-                       .doc = "",
-                       .paper = "",
-                       .masking = "everything",
-                       .loss = "smooth",
-                       .presets = {preset("paper", "train.inner_iterations = 12\nrollout.height = 2\n")},
-                       .plugin = "everything"});
-  registry.add_bundle({.name = "borrowed",
-                       .doc = "",
-                       .paper = "",
-                       .masking = "of_another_plugin",
-                       .loss = "smooth",
-                       .presets = {preset("paper", "algorithm.masking.p_prompt = 0.3\n")},
-                       .plugin = "everything"});
+  registry.add_algorithm({.name = "steps",
+                          .doc = "",
+                          .paper = "",
+                          .masking = "steps",
+                          .loss = "steps",
+                          .presets = {preset("paper",
+                                             "advantage.std = \"population\"\nalgorithm.loss.beta = 0.01\n"
+                                             "optional.rollout.width = 2\n"),
+                                      preset("release", "algorithm.masking.mask_num = 4\n"),
+                                      preset("misspelt", "extends = \"release\"\n[train]\nstpes = 4\n")},
+                          .plugin = "steps"});
+  registry.add_algorithm({.name = "everything",
+                          .doc = "",
+                          .paper = "",
+                          .masking = "everything",
+                          .loss = "smooth",
+                          .presets = {preset("paper", "train.inner_iterations = 12\nrollout.height = 2\n")},
+                          .plugin = "everything"});
+  registry.add_algorithm({.name = "borrowed",
+                          .doc = "",
+                          .paper = "",
+                          .masking = "of_another_plugin",
+                          .loss = "smooth",
+                          .presets = {preset("paper", "algorithm.masking.p_prompt = 0.3\n")},
+                          .plugin = "everything"});
   return registry;
 }
 

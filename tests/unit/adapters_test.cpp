@@ -201,11 +201,11 @@ class Update : public AdaptedModel {
 
   Update() : trajectories_(test::make_trajectories(kResponses, 2, kPrompt, kLength, 60, 2)) {
     move_adapters();
-    plan_.forwards = 2;
+    plan_.terms = 2;
     plan_.response_F = at::arange(kResponses, at::kLong).repeat_interleave(2);
-    plan_.forward_F = at::arange(2, at::kLong).repeat({kResponses});
+    plan_.term_F = at::arange(2, at::kLong).repeat({kResponses});
     plan_.masked_FL =
-        trajectories_.step_BL.index_select(0, plan_.response_F).to(at::kLong) >= plan_.forward_F.unsqueeze(1);
+        trajectories_.step_BL.index_select(0, plan_.response_F).to(at::kLong) >= plan_.term_F.unsqueeze(1);
     plan_.target_FL = plan_.masked_FL;
     batch_.trajectories = &trajectories_;
     batch_.plan = &plan_;

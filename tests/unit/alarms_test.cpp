@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-AlarmLimits defaults() { return settings_from<AlarmLimits>(Params(find_section("alarms")->keys)); }
+AlarmLimits defaults() { return settings_from<AlarmLimits>(Parameters(find_section("alarms")->keys)); }
 
 /// A run in which nothing is wrong: `change` makes it worse, step by step.
 std::vector<StepRecord> run_of(int steps, const std::function<void(StepRecord&)>& change) {

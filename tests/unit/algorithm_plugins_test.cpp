@@ -16,13 +16,13 @@
 namespace drift::algorithm_plugins_test {
 namespace {
 
-/// Plugins of the build tree that bring a bundle.
+/// Plugins of the build tree that bring an algorithm.
 std::vector<std::string> algorithm_plugins() {
   std::vector<std::string> names;
   for (const auto& file : std::filesystem::directory_iterator(test::build_dir() / "lib/drift/plugins")) {
     if (file.path().extension() != ".so") continue;
     const std::string name = file.path().stem().string().substr(3);  // libNAME.so
-    if (!test::load_plugin(name).bundles().empty()) names.push_back(name);
+    if (!test::load_plugin(name).algorithms().empty()) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -32,15 +32,15 @@ TEST(AlgorithmPlugins, EveryComponentCanBeMadeWithItsDefaults) {
   EXPECT_THAT(algorithm_plugins(), testing::Not(testing::IsEmpty()));
   for (const std::string& plugin : algorithm_plugins()) {
     for (const ComponentEntry& component : test::load_plugin(plugin).components())
-      EXPECT_NE(make_component(component, Params(component.params)), nullptr) << component.name;
+      EXPECT_NE(make_component(component, Parameters(component.params)), nullptr) << component.name;
   }
 }
 
-TEST(AlgorithmPlugins, EveryBundleNamesComponentsThatShipAndHasAPreset) {
-  for (const Bundle& bundle : test::all_plugins().bundles()) {
-    EXPECT_NE(test::all_plugins().find(ComponentKind::kMaskingStrategy, bundle.masking), nullptr) << bundle.name;
-    EXPECT_NE(test::all_plugins().find(ComponentKind::kLossEstimator, bundle.loss), nullptr) << bundle.name;
-    EXPECT_FALSE(bundle.presets.empty()) << bundle.name;
+TEST(AlgorithmPlugins, EveryAlgorithmNamesComponentsThatShipAndHasAPreset) {
+  for (const Algorithm& algorithm : test::all_plugins().algorithms()) {
+    EXPECT_NE(test::all_plugins().find(ComponentKind::kMaskingStrategy, algorithm.masking), nullptr) << algorithm.name;
+    EXPECT_NE(test::all_plugins().find(ComponentKind::kLossEstimator, algorithm.loss), nullptr) << algorithm.name;
+    EXPECT_FALSE(algorithm.presets.empty()) << algorithm.name;
   }
 }
 
@@ -51,9 +51,9 @@ const std::vector<ConfigOverride> kRun = {{"", "model.name", "llada", true},
                                           {"", "rollout.name", "block", true}};
 
 TEST(AlgorithmPlugins, EverySettingOfAPresetIsAKeyOfTheConfigurationWithAnAllowedValue) {
-  for (const Bundle& bundle : test::all_plugins().bundles()) {
-    for (const BundlePreset& preset : bundle.presets) {
-      for (const Diagnostic& mistake : preset_mistakes(bundle, preset, test::all_plugins(), kRun))
+  for (const Algorithm& algorithm : test::all_plugins().algorithms()) {
+    for (const AlgorithmPreset& preset : algorithm.presets) {
+      for (const Diagnostic& mistake : preset_mistakes(algorithm, preset, test::all_plugins(), kRun))
         ADD_FAILURE() << render(mistake, /*colour=*/false);
     }
   }
@@ -61,33 +61,33 @@ TEST(AlgorithmPlugins, EverySettingOfAPresetIsAKeyOfTheConfigurationWithAnAllowe
 
 // The counterpart, without which the test above could not fail.
 TEST(AlgorithmPlugins, AMisspeltSettingOfAPresetIsFound) {
-  Bundle bundle = *test::all_plugins().find_bundle("d1");
+  Algorithm algorithm = *test::all_plugins().find_algorithm("d1");
   for (const std::string line :
        {"train.stpes = 1", "trian.steps = 1", "rollout.tempreature = 1.0", "algorithm.loss.bta = 0.1",
         "algorithm.masking.k = 4", "reward.truncation = true", "train.steps = \"many\"", "train.group_size = 1",
         "notes.train.stepss = \"a text\"", "extends = \"trian\"", "algorithm.loss.name = \"d1\"", "[train"}) {
-    const BundlePreset preset{"mine", "mine.toml", "description = \"of the test\"\n" + line + "\n"};
-    bundle.presets = {preset};
+    const AlgorithmPreset preset{"mine", "mine.toml", "description = \"of the test\"\n" + line + "\n"};
+    algorithm.presets = {preset};
     Registry registry;
     for (const ComponentEntry& entry : test::all_plugins().components()) {
       registry.add(entry.kind, entry.name, entry.doc, entry.params, entry.create);
     }
-    registry.add_bundle(bundle);
-    const auto mistakes = preset_mistakes(bundle, preset, registry, kRun);
+    registry.add_algorithm(algorithm);
+    const auto mistakes = preset_mistakes(algorithm, preset, registry, kRun);
     ASSERT_EQ(mistakes.size(), 1u) << line;
     EXPECT_EQ(mistakes[0].span.line, 2u) << render(mistakes[0], false);
   }
 }
 
-TEST(AlgorithmPlugins, EveryFileOfAPresetIsInItsBundle) {
+TEST(AlgorithmPlugins, EveryFileOfAPresetIsOfItsAlgorithm) {
   std::set<std::string> files, registered;
   for (const auto& plugin : std::filesystem::directory_iterator(test::source_dir() / "plugins")) {
     if (!std::filesystem::exists(plugin.path() / "presets")) continue;
     for (const auto& file : std::filesystem::directory_iterator(plugin.path() / "presets"))
       files.insert(std::filesystem::relative(file.path(), test::source_dir()).string());
   }
-  for (const Bundle& bundle : test::all_plugins().bundles()) {
-    for (const BundlePreset& preset : bundle.presets) registered.insert(preset.origin);
+  for (const Algorithm& algorithm : test::all_plugins().algorithms()) {
+    for (const AlgorithmPreset& preset : algorithm.presets) registered.insert(preset.origin);
   }
   EXPECT_EQ(registered, files);
 }
@@ -104,10 +104,10 @@ TEST(AlgorithmPlugins, TheAlgorithmsPageNamesEveryOptionComponentAndPreset) {
     };
     for (const ComponentEntry& component : test::load_plugin(plugin).components()) {
       expect_named(component.name);
-      for (const ParamSpec& param : component.params) expect_named(param.name);
+      for (const Parameter& param : component.params) expect_named(param.name);
     }
-    for (const Bundle& bundle : test::load_plugin(plugin).bundles()) {
-      for (const BundlePreset& preset : bundle.presets) expect_named(preset.name);
+    for (const Algorithm& algorithm : test::load_plugin(plugin).algorithms()) {
+      for (const AlgorithmPreset& preset : algorithm.presets) expect_named(preset.name);
     }
   }
 }

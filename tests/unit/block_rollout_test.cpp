@@ -34,8 +34,8 @@ namespace {
 
 constexpr std::int64_t kVocabulary = 9, kPrompt = 5, kLength = 12, kBlock = 4;
 
-std::map<std::string, ParamValue> settings(const std::map<std::string, ParamValue>& more = {}) {
-  std::map<std::string, ParamValue> all{
+std::map<std::string, Parameter::Value> settings(const std::map<std::string, Parameter::Value>& more = {}) {
+  std::map<std::string, Parameter::Value> all{
       {"length", kLength}, {"block", kBlock}, {"threshold", 0.3}, {"temperature", 1.0}};
   for (const auto& [name, value] : more) all[name] = value;
   return all;
@@ -45,7 +45,7 @@ Prompts prompts(std::int64_t groups, std::int64_t group_size) {
   return test::make_trajectories(groups * group_size, group_size, kPrompt, kLength, kVocabulary, 0).prompts;
 }
 
-Trajectories generate(const Model& model, const Prompts& given, const std::map<std::string, ParamValue>& values,
+Trajectories generate(const Model& model, const Prompts& given, const std::map<std::string, Parameter::Value>& values,
                       std::int64_t first_response = 0) {
   return test::roll_out("block", values, model, given, first_response);
 }

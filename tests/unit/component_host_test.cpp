@@ -20,14 +20,14 @@ using testing::Pair;
 
 class Speaker final : public Reward {
  public:
-  Speaker(const Params&, Host& host) : host(host) {}
+  Speaker(const Parameters&, Host& host) : host(host) {}
   void score(const RewardRequest&, RewardResult&) const override {}
   Host& host;
 };
 
 class Silent final : public Reward {
  public:
-  explicit Silent(const Params&) {}
+  explicit Silent(const Parameters&) {}
   void score(const RewardRequest&, RewardResult&) const override {}
 };
 

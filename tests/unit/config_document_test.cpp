@@ -22,7 +22,7 @@ class Document : public test::ConfigFolder {
 };
 
 /// The value that --set gives to `x.key`.
-ParamValue value_of(const std::string& assignment) {
+Parameter::Value value_of(const std::string& assignment) {
   const ConfigDocument document = load_document("", {ConfigOverride::from_set(assignment)});
   return document.layers.back().leaves.at("x.key").value.value();
 }
@@ -34,7 +34,7 @@ TEST_F(Document, FilesKeepTheirOrderAndTheCommandLineComesLast) {
   const ConfigDocument document = load_document(file, {ConfigOverride::from_set("x.key=4")});
   ASSERT_EQ(document.layers.size(), 4u);  // a counts once
   for (std::size_t i = 0; i < 4; ++i)
-    EXPECT_EQ(document.layers[i].leaves.at("x.key").value, ParamValue(std::int64_t(i + 1)));
+    EXPECT_EQ(document.layers[i].leaves.at("x.key").value, Parameter::Value(std::int64_t(i + 1)));
 }
 
 TEST_F(Document, WhatShipsWithDriftIsExtendedFromAnywhere) {
@@ -47,19 +47,19 @@ TEST_F(Document, WhatShipsWithDriftIsExtendedFromAnywhere) {
 }
 
 TEST_F(Document, ValuesOfSetAreTomlOrElseText) {
-  EXPECT_EQ(value_of("x.key=20"), ParamValue(std::int64_t{20}));
-  EXPECT_EQ(value_of("x.key=1e-6"), ParamValue(1e-6));
-  EXPECT_EQ(value_of("x.key=true"), ParamValue(true));
-  EXPECT_EQ(value_of("x.key=\"20\""), ParamValue(std::string("20")));
-  EXPECT_EQ(value_of("x.key=runs/a b"), ParamValue(std::string("runs/a b")));
-  EXPECT_EQ(value_of("x.key=a=b"), ParamValue(std::string("a=b")));
-  EXPECT_EQ(value_of("x.key=[\"a\"]"), ParamValue(std::vector<std::string>{"a"}));
+  EXPECT_EQ(value_of("x.key=20"), Parameter::Value(std::int64_t{20}));
+  EXPECT_EQ(value_of("x.key=1e-6"), Parameter::Value(1e-6));
+  EXPECT_EQ(value_of("x.key=true"), Parameter::Value(true));
+  EXPECT_EQ(value_of("x.key=\"20\""), Parameter::Value(std::string("20")));
+  EXPECT_EQ(value_of("x.key=runs/a b"), Parameter::Value(std::string("runs/a b")));
+  EXPECT_EQ(value_of("x.key=a=b"), Parameter::Value(std::string("a=b")));
+  EXPECT_EQ(value_of("x.key=[\"a\"]"), Parameter::Value(std::vector<std::string>{"a"}));
 }
 
 TEST_F(Document, TheLastOverrideWins) {
   const ConfigDocument document =
       load_document("", {ConfigOverride::from_set("x.key=1"), {"--key 2", "x.key", "2", /*literal=*/false}});
-  EXPECT_EQ(document.layers.back().leaves.at("x.key").value, ParamValue(std::int64_t{2}));
+  EXPECT_EQ(document.layers.back().leaves.at("x.key").value, Parameter::Value(std::int64_t{2}));
   EXPECT_EQ(document.layers.back().leaves.at("x.key").origin.text(), "--key 2");
 }
 

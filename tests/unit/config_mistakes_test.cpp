@@ -97,7 +97,7 @@ TEST_F(ConfigMistakes, OutOfRangeAndNotFinite) {
               HasSubstr("did you mean `learning_rate`? it belongs to [value], [train], [pretrain]"));
 }
 
-TEST_F(ConfigMistakes, UnknownComponentsBundlesAndPresets) {
+TEST_F(ConfigMistakes, UnknownComponentsAlgorithmsAndPresets) {
   EXPECT_EQ(mistakes("[algorithm.loss]\nname = \"smoth\"\n"), R"(error: unknown loss `smoth`
   --> run.toml:3:8
    |

@@ -39,7 +39,7 @@ TEST_F(Config, LaterFilesAndTheFileItselfWinKeyByKey) {
   write("a.toml", "[train]\nsteps = 1\ngroup_size = 4\nprompts_per_step = 5\n");
   write("b.toml", "[train]\nsteps = 2\ngroup_size = 6\n");
   const auto file = write("run.toml", "extends = [\"base.toml\", \"a.toml\", \"b.toml\"]\n[train]\nsteps = 3\n");
-  const Params train = resolve(file).section("train");
+  const Parameters train = resolve(file).section("train");
   EXPECT_EQ(train.get<std::int64_t>("steps"), 3);
   EXPECT_EQ(train.get<std::int64_t>("group_size"), 6);
   EXPECT_EQ(train.get<std::int64_t>("prompts_per_step"), 5);
@@ -108,13 +108,13 @@ TEST_F(Config, WhatWasWrittenForAnotherComponentStaysWhereTheNewOneTakesIt) {
   test::add(
       registry_, ComponentKind::kRollout, "rows",
       {{"length", 256, "response positions", between(16, 512)}, {"temperature", 0.5, "of sampling", at_least(0)}});
-  registry_.add_bundle({.name = "rowwise",
-                        .doc = "",
-                        .paper = "",
-                        .masking = "steps",
-                        .loss = "smooth",
-                        .presets = {test::preset("paper", "rollout.length = 128\nalgorithm.loss.beta = 0.5\n")},
-                        .plugin = "steps"});
+  registry_.add_algorithm({.name = "rowwise",
+                           .doc = "",
+                           .paper = "",
+                           .masking = "steps",
+                           .loss = "smooth",
+                           .presets = {test::preset("paper", "rollout.length = 128\nalgorithm.loss.beta = 0.5\n")},
+                           .plugin = "steps"});
   const RunConfig config =
       resolve_text("[rollout]\nlength = 24\n[evaluation.rollout]\ntemperature = 0\n[algorithm.loss]\nbeta = 0.25\n",
                    {"rollout.name=rows", "algorithm.name=rowwise"});
@@ -175,13 +175,13 @@ TEST_F(Config, PartsOfALossDivideTheGroup) {
   test::add(registry_, ComponentKind::kLossEstimator, "parts",
             {{"micro_batch", 0, "responses that are averaged together", at_least(0)},
              {"norm", "token", "what divides the sum", one_of({"sample", "token"})}});
-  registry_.add_bundle({.name = "parted",
-                        .doc = "",
-                        .paper = "",
-                        .masking = "steps",
-                        .loss = "parts",
-                        .presets = {test::preset("paper", "algorithm.loss.micro_batch = 6\n")},
-                        .plugin = "steps"});
+  registry_.add_algorithm({.name = "parted",
+                           .doc = "",
+                           .paper = "",
+                           .masking = "steps",
+                           .loss = "parts",
+                           .presets = {test::preset("paper", "algorithm.loss.micro_batch = 6\n")},
+                           .plugin = "steps"});
   const auto part = [&](const std::vector<std::string>& sets, const std::string& content = "") {
     std::vector<std::string> all = {"algorithm.name=parted"};
     all.insert(all.end(), sets.begin(), sets.end());
@@ -280,7 +280,7 @@ TEST_F(Config, AComponentsFilesCountFromTheFileThatSetsThem) {
   write("tasks/words.toml",
         "[task]\nname = \"words\"\nword_file = \"words.txt\"\nmore_files = [\"a.txt\", \"../b.txt\"]\n");
   const auto file = write("run.toml", "extends = [\"base.toml\", \"tasks/words.toml\"]\n");
-  const Params task = resolve(file).section("task");
+  const Parameters task = resolve(file).section("task");
   EXPECT_EQ(task.get<std::string>("word_file"), (folder_.path() / "tasks/words.txt").string());
   EXPECT_THAT(task.get<std::vector<std::string>>("more_files"),
               ElementsAre((folder_.path() / "tasks/a.txt").string(), (folder_.path() / "b.txt").string()));

@@ -16,7 +16,7 @@ namespace drift::countdown_reward_test {
 namespace {
 
 using testing::HasSubstr;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 TaskItem item_of(const std::string& numbers, const std::string& target) {
   TaskItem item;

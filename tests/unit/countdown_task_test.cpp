@@ -22,7 +22,7 @@ namespace {
 using test::held_out_items;
 using test::training_items;
 using testing::HasSubstr;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 // Puzzles for small models; a demonstration is a solution.
 Values small_and_correct() {
@@ -32,7 +32,7 @@ Values small_and_correct() {
           {"correct_products", 1.0}};
 }
 
-Values with(Values values, const std::string& name, const ParamValue& value) {
+Values with(Values values, const std::string& name, const Parameter::Value& value) {
   values[name] = value;
   return values;
 }

@@ -12,7 +12,7 @@
 namespace drift::coupled_grpo_properties_test {
 namespace {
 
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 std::unique_ptr<MaskingStrategy> masking(const Values& values = {}) {
   return test::create<MaskingStrategy>("coupled_grpo", "coupled_grpo", values);

@@ -14,7 +14,7 @@ namespace {
 using testing::DoubleNear;
 using testing::Each;
 using testing::Pointwise;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 std::unique_ptr<MaskingStrategy> masking(const Values& values = {}) {
   return test::create<MaskingStrategy>("d1", "d1", values);
@@ -22,7 +22,7 @@ std::unique_ptr<MaskingStrategy> masking(const Values& values = {}) {
 std::unique_ptr<LossEstimator> loss(const Values& values = {}) {
   return test::create<LossEstimator>("d1", "d1", values);
 }
-ParamValue text(const char* value) { return std::string(value); }
+Parameter::Value text(const char* value) { return std::string(value); }
 
 /// Six responses of eight tokens that end early, late or not at all, with prompts of ten tokens.
 Trajectories responses() {

@@ -14,7 +14,7 @@ namespace {
 using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 using Files = std::vector<std::string>;
 
 std::string file_of_tests(const std::string& name) { return (test::source_dir() / "tests/unit" / name).string(); }

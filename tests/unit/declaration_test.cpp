@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
-ComponentDeclaration declared_by_script(const Params& params) {
+ComponentDeclaration declared_by_script(const Parameters& params) {
   const auto file = file_of(params.get<std::string>("file"));
   if (!std::filesystem::exists(file))
     throw Error("there is no script " + file.filename().string() + "\nline two", "write it");
@@ -43,7 +43,7 @@ class Declaration : public ConfigFolder {
     test::add(registry_, ComponentKind::kLossEstimator, "steps", {{"beta", 0.1, "a parameter"}});
     registry_.add(ComponentKind::kLossEstimator, "script", "A script.", {path("file", "", "the script")}, {},
                   declared_by_script);
-    registry_.add_bundle(
+    registry_.add_algorithm(
         {.name = "steps", .doc = "", .paper = "", .masking = "steps", .loss = "steps", .presets = {}, .plugin = {}});
     write_run("base.toml", "steps");
     write("losses/mine.txt", "width gain");
@@ -58,7 +58,8 @@ class Declaration : public ConfigFolder {
 };
 
 TEST_F(Declaration, AddsParametersToThoseThatItFollowsFrom) {
-  const Params loss = resolve("name = \"script\"\nfile = \"losses/mine.txt\"\nwidth = 1\n").section("algorithm.loss");
+  const Parameters loss =
+      resolve("name = \"script\"\nfile = \"losses/mine.txt\"\nwidth = 1\n").section("algorithm.loss");
   EXPECT_EQ(loss.get<double>("width"), 1.0);
   EXPECT_EQ(loss.get<double>("gain"), 0.5) << "the declared default";
   EXPECT_EQ(loss.get<std::string>("file"), (folder_.path() / "losses/mine.txt").string());
@@ -112,7 +113,7 @@ TEST_F(Declaration, APathMayGoOnWithANameInTheFile) {
 TEST_F(Declaration, TheResolvedFileAloneRepeatsTheRun) {
   const RunConfig config = resolve("name = \"script\"\nfile = \"losses/mine.txt\"\nwidth = 1\n");
   const auto again = write("again.toml", config.resolved_toml());
-  const Params loss =
+  const Parameters loss =
       resolve_config(load_document(again, {}), registry_, ConfigPurpose::kTrain).section("algorithm.loss");
   EXPECT_EQ(loss.values(), config.section("algorithm.loss").values());
 }

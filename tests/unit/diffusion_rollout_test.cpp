@@ -34,7 +34,7 @@ namespace {
 constexpr std::int64_t kVocabulary = 9, kPrompt = 5, kLength = 12, kMask = 1;
 constexpr const char* kOrders[] = {"maskgit_plus", "topk_margin", "entropy", "origin"};
 
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 std::int64_t integer(std::int64_t value) { return value; }
 

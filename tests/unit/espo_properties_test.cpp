@@ -13,7 +13,7 @@ namespace drift::espo_properties_test {
 namespace {
 
 using testing::Each;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 std::unique_ptr<MaskingStrategy> masking(const Values& values = {}) {
   return test::create<MaskingStrategy>("espo", "espo", values);
@@ -21,7 +21,7 @@ std::unique_ptr<MaskingStrategy> masking(const Values& values = {}) {
 std::unique_ptr<LossEstimator> loss(const Values& values = {}) {
   return test::create<LossEstimator>("espo", "espo", values);
 }
-ParamValue text(const char* value) { return std::string(value); }
+Parameter::Value text(const char* value) { return std::string(value); }
 
 MaskPlan draw(const MaskingStrategy& strategy, const Trajectories& trajectories, std::int64_t step = 0,
               std::int64_t inner_iteration = 0) {

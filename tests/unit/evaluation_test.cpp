@@ -36,7 +36,7 @@ std::atomic<int> g_batches{0};
 /// Items "0", "1", …, 10 of them. What changes `salt` changes every question.
 class NumberTask final : public Task {
  public:
-  explicit NumberTask(const Params& params) : salt_(params.get<std::string>("salt")) {}
+  explicit NumberTask(const Parameters& params) : salt_(params.get<std::string>("salt")) {}
   void training_item(std::int64_t index, const RandomStream&, TaskItem& item) const override {
     held_out_item(index, item);
   }
@@ -54,7 +54,7 @@ class NumberTask final : public Task {
 /// Response n is digit 1 + n % 4 and the end, whatever the model says; behind that there may be another digit.
 class CountingRollout final : public Rollout {
  public:
-  explicit CountingRollout(const Params& params)
+  explicit CountingRollout(const Parameters& params)
       : length_(params.get<std::int64_t>("length")), goes_on_(params.get<bool>("goes_on")) {}
   std::int64_t response_length() const override { return length_; }
   void generate(const RolloutInput& input, Trajectories& trajectories) const override {
@@ -81,7 +81,7 @@ class CountingRollout final : public Rollout {
 /// Even items are solved. Item 3 needs a sandbox.
 class ParityReward final : public Reward {
  public:
-  explicit ParityReward(const Params&) {}
+  explicit ParityReward(const Parameters&) {}
   void score(const RewardRequest& request, RewardResult& result) const override {
     if (request.item->id == "3" && !g_sandbox_works) {
       result.status = RewardStatus::kInfrastructure;

@@ -30,12 +30,12 @@ const std::vector<std::int64_t> kPrompt = {2, 4, 3};
 /// What the block decoder is called that has the law.
 struct Law {
   const char* name;
-  std::map<std::string, ParamValue> block;
+  std::map<std::string, Parameter::Value> block;
 };
 
 void PrintTo(const Law& law, std::ostream* out) { *out << law.name; }
 
-std::map<std::string, ParamValue> one_at_a_time(const char* remasking) {
+std::map<std::string, Parameter::Value> one_at_a_time(const char* remasking) {
   return {{"schedule", std::string("static")}, {"remasking", std::string(remasking)}};
 }
 

@@ -27,7 +27,7 @@ Registry make_registry() {
   test::add(registry, ComponentKind::kRollout, "blocks", {{"length", 20, "response positions"}});
   test::add(registry, ComponentKind::kMaskingStrategy, "plain", {{"k", 4, "contexts"}});
   test::add(registry, ComponentKind::kLossEstimator, "plain", {{"beta", 0.0, "of the KL"}});
-  registry.add_bundle(
+  registry.add_algorithm(
       {.name = "plain", .doc = "", .paper = "", .masking = "plain", .loss = "plain", .presets = {}, .plugin = "plain"});
   return registry;
 }

@@ -24,7 +24,7 @@ using testing::HasSubstr;
 /// Solved if the response is the reference.
 class Equals final : public Reward {
  public:
-  explicit Equals(const Params&) {}
+  explicit Equals(const Parameters&) {}
   void score(const RewardRequest& request, RewardResult& result) const override {
     if (request.item->reference == "unreadable") throw Error("cannot read the reference of item " + request.item->id);
     result.solved = request.response == request.item->reference;
@@ -37,7 +37,7 @@ class Equals final : public Reward {
 /// Longer responses are better; a cut-off one is worth nothing.
 class Length final : public Reward {
  public:
-  explicit Length(const Params& params) : longest_(static_cast<double>(params.get<std::int64_t>("longest"))) {}
+  explicit Length(const Parameters& params) : longest_(static_cast<double>(params.get<std::int64_t>("longest"))) {}
   void score(const RewardRequest& request, RewardResult& result) const override {
     result.value = request.truncated ? 0 : static_cast<double>(request.response.size()) / longest_;
     result.solved = true;
@@ -50,7 +50,7 @@ class Length final : public Reward {
 /// Cannot judge "flaky" at the first time, and "broken" never.
 class Moody final : public Reward {
  public:
-  explicit Moody(const Params&) {}
+  explicit Moody(const Parameters&) {}
   void score(const RewardRequest& request, RewardResult& result) const override {
     const int call = calls++;
     const bool fails = request.response == "broken" || (request.response == "flaky" && call == 0);
@@ -65,7 +65,7 @@ std::atomic<int> Moody::calls = 0;
 /// Good if as many responses as it has workers are judged at a time.
 class Crowd final : public Reward {
  public:
-  explicit Crowd(const Params& params) : workers_(params.get<std::int64_t>("workers")) {}
+  explicit Crowd(const Parameters& params) : workers_(params.get<std::int64_t>("workers")) {}
   void score(const RewardRequest&, RewardResult& result) const override {
     constexpr auto kForever = std::chrono::minutes(2);  // where nobody comes
     std::unique_lock lock(mutex_);

@@ -43,9 +43,9 @@ Treated treat(const PolicyUpdateSettings& changed) {
   const test::TinyModel model(kVocabulary, 5, at::kDouble);
   const auto responses = test::make_trajectories(kResponses, 2, 4, kLength, kVocabulary, 2);
   MaskPlan plan;
-  plan.forwards = 1;
+  plan.terms = 1;
   plan.response_F = at::arange(kResponses, at::kLong);
-  plan.forward_F = at::zeros_like(plan.response_F);
+  plan.term_F = at::zeros_like(plan.response_F);
   plan.masked_FL = at::ones_like(responses.valid_BL);
   plan.target_FL = responses.valid_BL;
   PolicyUpdateSettings settings = changed;

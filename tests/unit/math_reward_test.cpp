@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 RewardResult score(const std::string& response, const std::string& reference, const Values& values = {}) {
   TaskItem item;

@@ -25,14 +25,14 @@ const Originals& originals() {
   return read;
 }
 
-std::map<std::string, ParamValue> settings_of(const std::string& name, const Json& given) {
+std::map<std::string, Parameter::Value> settings_of(const std::string& name, const Json& given) {
   return originals().translate(name, given, "settings.json").settings;
 }
 
 /// "key = value" of one setting.
-auto has(const std::string& key, const ParamValue& value) { return Contains(Pair(key, value)); }
-auto ids(std::vector<std::int64_t> list) { return ParamValue(std::move(list)); }
-ParamValue text(const char* value) { return std::string(value); }
+auto has(const std::string& key, const Parameter::Value& value) { return Contains(Pair(key, value)); }
+auto ids(std::vector<std::int64_t> list) { return Parameter::Value(std::move(list)); }
+Parameter::Value text(const char* value) { return std::string(value); }
 
 TEST(Originals, OptionsThatAreNotGivenHaveTheOriginalsDefaults) {
   EXPECT_THAT(settings_of("llada_generate", Json::object()),

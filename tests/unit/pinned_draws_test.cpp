@@ -32,7 +32,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::ElementsAreArray;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 std::int64_t integer(std::int64_t value) { return value; }
 
@@ -92,7 +92,7 @@ std::vector<std::string> views_of(const MaskPlan& plan) {
   };
   for (std::int64_t f = 0; f < plan.response_F.size(0); ++f) {
     views.push_back(std::to_string(plan.response_F[f].item<std::int64_t>()) + ":" +
-                    std::to_string(plan.forward_F[f].item<std::int64_t>()) + bits(plan.masked_FL, f) +
+                    std::to_string(plan.term_F[f].item<std::int64_t>()) + bits(plan.masked_FL, f) +
                     (plan.prompt_masked_FP.defined() ? bits(plan.prompt_masked_FP, f) : ""));
   }
   return views;

@@ -60,10 +60,10 @@ class TestLoss final : public LossEstimator {
 /// Three views per response, of which the first is the all-masked state that a group shares.
 MaskPlan three_views(const Trajectories& trajectories) {
   MaskPlan plan;
-  plan.forwards = 3;
+  plan.terms = 3;
   plan.response_F = at::arange(kResponses, at::kLong).repeat_interleave(3);
-  plan.forward_F = at::arange(3, at::kLong).repeat({kResponses});
-  plan.masked_FL = trajectories.step_BL.index_select(0, plan.response_F).to(at::kLong) >= plan.forward_F.unsqueeze(1);
+  plan.term_F = at::arange(3, at::kLong).repeat({kResponses});
+  plan.masked_FL = trajectories.step_BL.index_select(0, plan.response_F).to(at::kLong) >= plan.term_F.unsqueeze(1);
   plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.response_F));
   return plan;
 }

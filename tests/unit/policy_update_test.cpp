@@ -29,10 +29,10 @@ constexpr std::int64_t kVocabulary = 11, kHidden = 5, kResponses = 4, kLength = 
 /// Two views of each response.
 MaskPlan two_views(const Trajectories& trajectories) {
   MaskPlan plan;
-  plan.forwards = 2;
+  plan.terms = 2;
   plan.response_F = at::arange(kResponses, at::kLong).repeat_interleave(2);
-  plan.forward_F = at::arange(2, at::kLong).repeat({kResponses});
-  plan.masked_FL = trajectories.step_BL.index_select(0, plan.response_F).to(at::kLong) >= plan.forward_F.unsqueeze(1);
+  plan.term_F = at::arange(2, at::kLong).repeat({kResponses});
+  plan.masked_FL = trajectories.step_BL.index_select(0, plan.response_F).to(at::kLong) >= plan.term_F.unsqueeze(1);
   plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.response_F));
   return plan;
 }

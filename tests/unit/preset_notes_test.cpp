@@ -26,24 +26,24 @@ class PresetNotes : public testing::Test {
                                      {ComponentKind::kReward, "judge"},
                                      {ComponentKind::kTask, "puzzle"}})
       registry_.add(kind, name, "of the test", {}, {});
-    Bundle bundle;
-    bundle.name = "method";
-    bundle.masking = "states";
-    bundle.loss = "gradient";
-    bundle.presets = {{"adapters", "adapters.toml", R"(description = "small changes"
+    Algorithm algorithm;
+    algorithm.name = "method";
+    algorithm.masking = "states";
+    algorithm.loss = "gradient";
+    algorithm.presets = {{"adapters", "adapters.toml", R"(description = "small changes"
 train.learning_rate = 3e-6
 train.group_size = 6
 notes.train.learning_rate = "chosen\nfor adapters"
 )"},
-                      {"plain", "plain.toml", R"(description = "all weights"
+                         {"plain", "plain.toml", R"(description = "all weights"
 extends = "adapters"
 train.learning_rate = 1e-6
 )"},
-                      {"wide", "wide.toml", R"(description = "larger groups"
+                         {"wide", "wide.toml", R"(description = "larger groups"
 extends = "adapters"
 train.group_size = 64
 )"}};
-    registry_.add_bundle(bundle);
+    registry_.add_algorithm(algorithm);
   }
 
   RunConfig resolve(const std::string& more, const std::vector<std::string>& settings = {}) const {

@@ -13,21 +13,21 @@ using testing::HasSubstr;
 using testing::Key;
 using testing::Pair;
 
-/// A bundle whose presets are the given texts, called a, b, c, …
-Bundle bundle_of(const std::vector<std::string>& texts) {
-  Bundle bundle;
-  bundle.name = "method";
+/// An algorithm whose presets are the given texts, called a, b, c, …
+Algorithm algorithm_of(const std::vector<std::string>& texts) {
+  Algorithm algorithm;
+  algorithm.name = "method";
   for (const std::string& text : texts) {
-    const std::string name(1, static_cast<char>('a' + bundle.presets.size()));
-    bundle.presets.push_back({name, "presets/" + name + ".toml", text});
+    const std::string name(1, static_cast<char>('a' + algorithm.presets.size()));
+    algorithm.presets.push_back({name, "presets/" + name + ".toml", text});
   }
-  return bundle;
+  return algorithm;
 }
 
 /// The last of these presets.
 Preset read(const std::vector<std::string>& texts) {
-  const Bundle bundle = bundle_of(texts);
-  return read_preset(bundle, bundle.presets.back());
+  const Algorithm algorithm = algorithm_of(texts);
+  return read_preset(algorithm, algorithm.presets.back());
 }
 
 std::string mistakes(const std::vector<std::string>& texts) {
@@ -54,7 +54,7 @@ TEST(Preset, GoesOverTheOneItExtends) {
   const Preset preset = read({kBase, "description = \"the second\"\nextends = \"a\"\n[train]\nsteps = 5\n"});
   EXPECT_EQ(preset.description, "the second");
   EXPECT_THAT(preset.layer.leaves, ElementsAre(Key("rollout.top_p"), Key("train.group_size"), Key("train.steps")));
-  EXPECT_EQ(preset.layer.leaves.at("train.steps").value, ParamValue(5));
+  EXPECT_EQ(preset.layer.leaves.at("train.steps").value, Parameter::Value(5));
   EXPECT_THAT(preset.optional, ElementsAre("rollout.top_p"));
   EXPECT_THAT(preset.notes, ElementsAre(Pair("train.group_size", "small"))) << "the other was on another value";
 }

@@ -20,7 +20,7 @@ namespace drift::prompt_encoder_test {
 namespace {
 
 using testing::HasSubstr;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 class Prompt : public testing::Test {
  protected:
@@ -38,7 +38,7 @@ class Prompt : public testing::Test {
   }
 
   PromptEncoder encoder(const Values& values = {}) const {
-    return PromptEncoder(settings_from<PromptSettings>(Params(declared_keys<PromptSettings>(), values)), tokenizer_,
+    return PromptEncoder(settings_from<PromptSettings>(Parameters(declared_keys<PromptSettings>(), values)), tokenizer_,
                          traits_);
   }
   static TaskItem item(const std::string& question, const std::string& response_prefix = {},

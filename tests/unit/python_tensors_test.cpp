@@ -34,10 +34,10 @@ class PythonTensors : public testing::Test {
   }
 
   template <class T>
-  static Made<T> make(const std::string& file, const std::map<std::string, ParamValue>& values = {}) {
+  static Made<T> make(const std::string& file, const std::map<std::string, Parameter::Value>& values = {}) {
     const ComponentEntry entry =
         with_declaration(*test::load_plugin("python").find(T::kKind, "python"), {{"file", file}});
-    return make_from_plugin<T>(entry, Params(entry.params, values));
+    return make_from_plugin<T>(entry, Parameters(entry.params, values));
   }
 
   static std::string example(const std::string& path) { return (test::source_dir() / "sdk/examples" / path).string(); }
@@ -63,7 +63,7 @@ TEST_F(PythonTensors, TenLinesGiveTheLossAndTheGradientOfTheCppOne) {
   Registry registry;
   PluginLoader(registry).load_file(test::build_dir() / "tests/plugins/libtest_soft_clip.so");
   const ComponentEntry& entry = *registry.find(ComponentKind::kLossEstimator, "soft_clip");
-  const auto cpp = make_from_plugin<LossEstimator>(entry, Params(entry.params, {{"width", 2.0}}));
+  const auto cpp = make_from_plugin<LossEstimator>(entry, Parameters(entry.params, {{"width", 2.0}}));
   const auto python = make<LossEstimator>(example("soft_clip_python/soft_clip.py:SoftClip"), {{"width", 2.0}});
   EXPECT_EQ(python->coupling(), cpp->coupling());
   const LossInput input = loss_input();
@@ -211,7 +211,7 @@ TEST_F(PythonTensors, MasksAreDrawnByThePointAndNotByTheBatch) {
   EXPECT_EQ(masking->refresh(), PlanRefresh::kEachInnerIteration);
   const Trajectories three = test::equal_trajectories(3, 40), one = test::equal_trajectories(1, 40);
   const MaskPlan plan = test::draw_plan(*masking, three);
-  EXPECT_EQ(plan.forwards, 4);
+  EXPECT_EQ(plan.terms, 4);
   EXPECT_THAT(test::numbers(plan.masked_FL.sum(1).to(at::kDouble)), Each(AllOf(Ge(10), Le(20))));
   EXPECT_EQ(test::views_of(plan, 2), test::views_of(test::draw_plan(*masking, one, 0, {2}), 0));
   EXPECT_NE(test::views_of(plan, 2), test::views_of(test::draw_inner_plan(*masking, three, 0, 1), 2));

@@ -24,7 +24,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 using unit_test::judge;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 /// The entry of a class in a file, as a run has it.
 ComponentEntry declared(ComponentKind kind, const std::string& file) {
@@ -35,7 +35,7 @@ ComponentEntry declared(ComponentKind kind, const std::string& file) {
 template <class T>
 Made<T> make(const std::string& file, const Values& values = {}) {
   const ComponentEntry entry = declared(T::kKind, file);
-  return make_from_plugin<T>(entry, Params(entry.params, values));
+  return make_from_plugin<T>(entry, Parameters(entry.params, values));
 }
 
 std::string example(const std::string& path) { return (test::source_dir() / "sdk/examples" / path).string(); }
@@ -47,7 +47,7 @@ Made<T> in_cpp(const std::string& name, const Values& values = {}) {
   const auto [place, is_new] = registries.try_emplace(name);
   if (is_new) PluginLoader(place->second).load_file(test::build_dir() / "tests/plugins" / ("libtest_" + name + ".so"));
   const ComponentEntry& entry = *place->second.find(T::kKind, name);
-  return make_from_plugin<T>(entry, Params(entry.params, values));
+  return make_from_plugin<T>(entry, Parameters(entry.params, values));
 }
 
 class PythonFile : public testing::Test {
@@ -79,10 +79,10 @@ TEST(PythonDeclaration, HasTheDocumentationAndTheParametersOfTheClass) {
   EXPECT_EQ(entry.doc, "Partial credit for a response that is similar to the reference.");
   ASSERT_EQ(entry.params.size(), 4u);
   EXPECT_EQ(entry.params[1].name, "floor");
-  EXPECT_EQ(entry.params[1].default_value, ParamValue(0.5));
+  EXPECT_EQ(entry.params[1].default_value, Parameter::Value(0.5));
   EXPECT_EQ(entry.params[1].doc, "similarity from which a response earns something");
-  EXPECT_EQ(entry.params[1].range.describe(), "[0, 1)");
-  EXPECT_EQ(entry.params[2].default_value, ParamValue(true));
+  EXPECT_EQ(entry.params[1].allowed.describe(), "[0, 1)");
+  EXPECT_EQ(entry.params[2].default_value, Parameter::Value(true));
 }
 
 TEST_F(PythonFile, ParametersAreOfAllTypes) {
@@ -101,11 +101,11 @@ class Reward(drift.Reward):
         return drift.Verdict(0, False, reason=repr(values))
 )");
   const ComponentEntry entry = declared(ComponentKind::kReward, file);
-  EXPECT_EQ(entry.params[1].range.describe(), "> 0");
-  EXPECT_EQ(entry.params[2].range.describe(), ">= 0 or inf");
-  EXPECT_EQ(entry.params[3].range.choices, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(entry.params[1].allowed.describe(), "> 0");
+  EXPECT_EQ(entry.params[2].allowed.describe(), ">= 0 or inf");
+  EXPECT_EQ(entry.params[3].allowed.choices, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(entry.params[4].is_path);
-  EXPECT_EQ(entry.params[6].default_value, ParamValue(std::vector<std::int64_t>{}));
+  EXPECT_EQ(entry.params[6].default_value, Parameter::Value(std::vector<std::int64_t>{}));
   const auto reward = make<Reward>(
       file, {{"count", std::int64_t{7}}, {"mode", std::string("b")}, {"sizes", std::vector<std::int64_t>{1, 2}}});
   EXPECT_EQ(judge(*reward, "", "").reason, "[7, 0.5, 'b', '', ('x',), (1, 2), (1.0, 0.5)]");

@@ -19,12 +19,12 @@ namespace {
 using testing::DoubleNear;
 using testing::Each;
 using testing::Pointwise;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 std::unique_ptr<LossEstimator> rldf(const Values& values) {
   return test::create<LossEstimator>("rldf", "rldf", values);
 }
-ParamValue text(const char* value) { return std::string(value); }
+Parameter::Value text(const char* value) { return std::string(value); }
 
 /// Six responses, one of them without a view; views of a random plan; random policies.
 LossInput random_input(std::int64_t inner_iterations = 1, const Values& masking = {}) {
@@ -39,7 +39,7 @@ LossInput random_input(std::int64_t inner_iterations = 1, const Values& masking 
                      -test::random_log_probs(target, 5)};
   input.advantage_B = test::vector_tensor({1.5, -0.5, 0.25, -1, 2, -0.75});
   input.valid_BL = trajectories.valid_BL;
-  input.totals = {6, 3, input.plan.forwards, target.sum().item<std::int64_t>(), inner_iterations};
+  input.totals = {6, 3, input.plan.terms, target.sum().item<std::int64_t>(), inner_iterations};
   return input;
 }
 
@@ -47,9 +47,9 @@ LossInput random_input(std::int64_t inner_iterations = 1, const Values& masking 
 LossInput ratios(const std::vector<double>& log_ratio, double advantage) {
   const auto length = static_cast<std::int64_t>(log_ratio.size());
   LossInput input;
-  input.plan.response_F = input.plan.forward_F = at::zeros({1}, at::kLong);
+  input.plan.response_F = input.plan.term_F = at::zeros({1}, at::kLong);
   input.plan.masked_FL = input.plan.target_FL = at::ones({1, length}, at::kBool);
-  input.plan.forwards = 1;
+  input.plan.terms = 1;
   input.log_probs.current_FL = test::matrix_tensor({log_ratio});
   input.log_probs.old_FL = at::zeros_like(input.log_probs.current_FL);
   input.advantage_B = test::vector_tensor({advantage});
@@ -81,10 +81,10 @@ TEST(RldfLoss, TheGradientAccumulatedOverForwardsIsTheGradientOfTheirSum) {
     const LossInput input = random_input();
     const auto whole = test::gradient(*loss, input);
     std::vector<double> accumulated(whole.size(), 0.0);
-    for (std::int64_t forward = 0; forward < input.plan.forwards; ++forward) {
+    for (std::int64_t forward = 0; forward < input.plan.terms; ++forward) {
       std::vector<std::int64_t> views;
       for (std::int64_t view = 0; view < input.plan.response_F.size(0); ++view) {
-        if (input.plan.forward_F[view].item<std::int64_t>() == forward) views.push_back(view);
+        if (input.plan.term_F[view].item<std::int64_t>() == forward) views.push_back(view);
       }
       const auto part = test::gradient(*loss, test::select_views(input, views));
       for (std::size_t i = 0; i < part.size(); ++i)

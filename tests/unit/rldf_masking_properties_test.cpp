@@ -16,7 +16,7 @@ namespace {
 
 using testing::Each;
 using testing::ElementsAre;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 std::unique_ptr<MaskingStrategy> strategy(const std::string& name, const Values& values = {}) {
   return test::create<MaskingStrategy>("rldf", name, values);
@@ -111,7 +111,7 @@ TEST(RldfMasking, ResponsesWithoutASignalHaveNoView) {
               ElementsAre(1, 1));
 
   const MaskPlan empty = test::draw_plan(*rldf({{"k", std::int64_t{2}}, {"skip_single_step", true}}), trajectories);
-  EXPECT_EQ(empty.forwards, 2);
+  EXPECT_EQ(empty.terms, 2);
   EXPECT_EQ(empty.masked_FL.sizes(), (at::IntArrayRef{0, 2}));
 }
 
@@ -165,7 +165,7 @@ TEST(RandomMasking, MasksItsShareOfTheValidTokens) {
   const test::ResponseRow one{{0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 0, 0, 0, 0, 0, 0}, std::vector<double>(8, .5)};
   const auto trajectories = test::make_trajectories({seven, one});
   const MaskPlan plan = test::draw_plan(*strategy("random_masking", {{"k", std::int64_t{50}}}), trajectories);
-  EXPECT_EQ(plan.forwards, 50);
+  EXPECT_EQ(plan.terms, 50);
   EXPECT_TRUE(plan.masked_FL.equal(plan.target_FL) && plan.masked_FL.equal(plan.committed_FL));
   EXPECT_THAT(test::numbers(plan.masked_FL.index({plan.response_F == 0}).sum(1)), Each(2));  // floor(0.3 * 7)
   EXPECT_THAT(test::numbers(plan.masked_FL.index({plan.response_F == 1}).sum(1)), Each(1));  // never none
@@ -177,7 +177,7 @@ TEST(RandomMasking, MasksItsShareOfTheValidTokens) {
 TEST(CoupledRandomMasking, TheTwoViewsShareTheValidTokens) {
   const auto trajectories = test::random_trajectories(6, 9, 2);
   const MaskPlan plan = test::draw_plan(*strategy("coupled_random_masking"), trajectories);
-  EXPECT_EQ(plan.forwards, 2);
+  EXPECT_EQ(plan.terms, 2);
   for (std::int64_t b = 0; b < 6; ++b) {
     const auto of_response = plan.masked_FL.index({plan.response_F == b});
     EXPECT_EQ(test::numbers(of_response.sum(0)), test::numbers(trajectories.valid_BL, b));
@@ -189,14 +189,13 @@ TEST(CoupledRandomMasking, TheTwoViewsShareTheValidTokens) {
 
 TEST(CoupledRandomMasking, ASingleTokenIsMaskedOnce) {
   const auto trajectories = test::make_trajectories({{{0, 1}, {1, 0}, {.5, .5}}});
-  EXPECT_THAT(test::numbers(test::draw_plan(*strategy("coupled_random_masking"), trajectories).forward_F),
-              ElementsAre(0));
+  EXPECT_THAT(test::numbers(test::draw_plan(*strategy("coupled_random_masking"), trajectories).term_F), ElementsAre(0));
 }
 
 TEST(AllMasking, MasksEveryValidToken) {
   const auto trajectories = test::random_trajectories(4, 9, 2);
   const MaskPlan plan = test::draw_plan(*strategy("all_masking"), trajectories);
-  EXPECT_EQ(plan.forwards, 1);
+  EXPECT_EQ(plan.terms, 1);
   EXPECT_TRUE(plan.masked_FL.equal(trajectories.valid_BL.index_select(0, plan.response_F)));
   EXPECT_TRUE(plan.target_FL.equal(plan.masked_FL));
 }

@@ -27,7 +27,7 @@
 namespace drift::rollout_gap_test {
 namespace {
 
-using Settings = std::map<std::string, ParamValue>;
+using Settings = std::map<std::string, Parameter::Value>;
 
 constexpr std::int64_t kResponses = 8, kGroup = 4, kVocabulary = 11, kLength = 6;
 

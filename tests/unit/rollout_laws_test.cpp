@@ -30,7 +30,7 @@
 namespace drift::rollout_laws_test {
 namespace {
 
-using Settings = std::map<std::string, ParamValue>;
+using Settings = std::map<std::string, Parameter::Value>;
 
 constexpr std::int64_t kGroups = 2, kGroupSize = 3, kPrompt = 7, kResponses = kGroups * kGroupSize;
 

@@ -175,17 +175,17 @@ TEST_F(ShippedConfigs, TheModelsWithAdaptersAreTheModels) {
 
 // Files win over an algorithm's preset: what they say about the rollout, they would have to say again for every preset.
 TEST_F(ShippedConfigs, TheRolloutOfAnAlgorithmsFileIsThatOfItsPreset) {
-  for (const std::string& algorithm : stems("algorithms")) {
-    const auto run = resolve_parts({"models/llada-8b", "tasks/" + task_of(algorithm), "algorithms/" + algorithm},
-                                   "llada-8b", ConfigPurpose::kTrain);
-    const Bundle* bundle = test::all_plugins().find_bundle(run.get<AlgorithmSettings>().name);
-    const auto* file = preset_in_force(*bundle, run.get<AlgorithmSettings>().preset);
-    const Preset preset = read_preset(*bundle, *file);
+  for (const std::string& name : stems("algorithms")) {
+    const auto run = resolve_parts({"models/llada-8b", "tasks/" + task_of(name), "algorithms/" + name}, "llada-8b",
+                                   ConfigPurpose::kTrain);
+    const Algorithm* algorithm = test::all_plugins().find_algorithm(run.get<AlgorithmSettings>().name);
+    const auto* file = preset_in_force(*algorithm, run.get<AlgorithmSettings>().preset);
+    const Preset preset = read_preset(*algorithm, *file);
     for (const ResolvedSection& section : run.sections()) {
       if (section.name != "rollout") continue;
       for (const ResolvedValue& value : section.values) {
         if (preset.layer.leaves.contains("rollout." + value.name))
-          EXPECT_EQ(value.origin.kind, Origin::Kind::kPreset) << algorithm << ": rollout." << value.name;
+          EXPECT_EQ(value.origin.kind, Origin::Kind::kPreset) << name << ": rollout." << value.name;
       }
     }
   }

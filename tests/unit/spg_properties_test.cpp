@@ -15,12 +15,12 @@
 namespace drift::spg_properties_test {
 namespace {
 
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 constexpr std::int64_t kEnd = 9;
 constexpr std::int64_t kPrompt = 5;
 
-ParamValue text(const char* value) { return std::string(value); }
+Parameter::Value text(const char* value) { return std::string(value); }
 std::unique_ptr<MaskingStrategy> masking(Values values = {}) {
   values.insert({"block", std::int64_t{4}});
   return test::create<MaskingStrategy>("spg", "spg", values);

@@ -15,7 +15,7 @@ namespace {
 
 using test::make_sudoku;
 using testing::HasSubstr;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 TaskItem item_of(const std::string& puzzle, const std::string& solution) {
   TaskItem item;

@@ -42,7 +42,7 @@ void expect_share(std::size_t hits, std::size_t count, double expected, const st
   EXPECT_NEAR(share, expected, 4 * std::sqrt(expected * (1 - expected) / static_cast<double>(count))) << of;
 }
 
-std::string error_of(const std::map<std::string, ParamValue>& values) {
+std::string error_of(const std::map<std::string, Parameter::Value>& values) {
   try {
     make_sudoku<Task>(values);
   } catch (const Error& error) {
@@ -273,7 +273,7 @@ TEST(SudokuTask, TheTestFileMayBeHeldOutWholly) {
   if (const auto missing = test::missing_data({"sudoku_4x4_test.csv"}); !missing.empty()) GTEST_SKIP() << missing;
   const auto file = test::data_file("sudoku_4x4_test.csv").string();
   const std::int64_t eight = 8, five_hundred = 500;
-  std::map<std::string, ParamValue> values = {
+  std::map<std::string, Parameter::Value> values = {
       {"held_out_file", file}, {"held_out_size", five_hundred}, {"split", "puzzles"}, {"unique", false},
       {"blanks_low", eight},   {"blanks_high", eight},          {"prompt", "paper"}};
   const auto task = make_sudoku<Task>(values);

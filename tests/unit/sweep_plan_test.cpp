@@ -27,16 +27,17 @@ Registry make_registry() {
   for (const char* name : {"plain", "clever"}) {
     test::add(registry, ComponentKind::kMaskingStrategy, name, {{"k", 4, "contexts", at_least(1)}});
     test::add(registry, ComponentKind::kLossEstimator, name);
-    registry.add_bundle(
+    registry.add_algorithm(
         {.name = name, .doc = "", .paper = "", .masking = name, .loss = name, .presets = {}, .plugin = name});
   }
-  registry.add_bundle({.name = "long",
-                       .doc = "",
-                       .paper = "",
-                       .masking = "plain",
-                       .loss = "plain",
-                       .presets = {{"paper", "long.toml", "description = \"long answers\"\nrollout.length = 40\n", {}}},
-                       .plugin = "long"});
+  registry.add_algorithm(
+      {.name = "long",
+       .doc = "",
+       .paper = "",
+       .masking = "plain",
+       .loss = "plain",
+       .presets = {{"paper", "long.toml", "description = \"long answers\"\nrollout.length = 40\n", {}}},
+       .plugin = "long"});
   return registry;
 }
 

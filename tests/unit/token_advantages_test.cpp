@@ -13,7 +13,7 @@ namespace {
 
 using testing::DoubleNear;
 using testing::Pointwise;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 struct ShippedLoss {
   const char* plugin;

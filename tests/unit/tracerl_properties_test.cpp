@@ -18,7 +18,7 @@ namespace {
 
 using testing::Each;
 using testing::ElementsAre;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 std::unique_ptr<MaskingStrategy> masking(const char* name, const Values& values = {}) {
   return test::create<MaskingStrategy>("tracerl", name, values);
@@ -29,7 +29,7 @@ std::unique_ptr<MaskingStrategy> slices(std::int64_t shrink, std::int64_t post_n
 std::unique_ptr<LossEstimator> loss(const Values& values) {
   return test::create<LossEstimator>("tracerl", "tracerl", values);
 }
-ParamValue text(const char* value) { return std::string(value); }
+Parameter::Value text(const char* value) { return std::string(value); }
 
 constexpr std::int64_t kResponses = 7, kLength = 12;
 Trajectories rollout() { return test::random_trajectories(kResponses, kLength, 5); }
@@ -43,7 +43,7 @@ TEST(TracerlMasking, ASliceOfAllStepsIsOneViewWithEverythingMasked) {
   const auto trajectories = rollout();
   for (const std::int64_t shrink : {kLength, std::int64_t{1} << 40}) {
     const MaskPlan plan = test::draw_plan(*slices(shrink), trajectories);
-    EXPECT_EQ(plan.forwards, 1);
+    EXPECT_EQ(plan.terms, 1);
     EXPECT_EQ(plan.response_F.size(0), kResponses - 1) << "one response has nothing but padding";
     EXPECT_TRUE(plan.masked_FL.all().item<bool>());
     EXPECT_TRUE(plan.target_FL.equal(trajectories.valid_BL.index_select(0, plan.response_F)));
@@ -75,7 +75,7 @@ TEST(TracerlMasking, EveryTokenIsScoredOnceWhateverTheSlices) {
       EXPECT_LE(targets.size(0), std::ceil(static_cast<double>(distinct) / static_cast<double>(shrink)));
       most_views = std::max(most_views, targets.size(0));
     }
-    EXPECT_EQ(plan.forwards, most_views);
+    EXPECT_EQ(plan.terms, most_views);
   }
 }
 
@@ -117,7 +117,7 @@ TEST(TracerlRandomMasking, MasksEveryTokenWithTheProbabilityThatItsViewDrew) {
   const auto trajectories = test::make_trajectories({long_response});
   const auto plan = test::draw_plan(*masking("tracerl_random", {{"mask_times", std::int64_t{300}}}), trajectories);
   const auto share_F = plan.masked_FL.to(at::kDouble).mean(1);
-  EXPECT_EQ(plan.forwards, 300);
+  EXPECT_EQ(plan.terms, 300);
   EXPECT_GT(share_F.min().item<double>(), 0.03);
   EXPECT_LT(share_F.min().item<double>(), 0.15);
   EXPECT_LT(share_F.max().item<double>(), 0.97);
@@ -142,10 +142,10 @@ TEST(TracerlCoupledMasking, TheTwoViewsOfAMaskShareTheTokens) {
   const auto trajectories = rollout();
   const auto strategy = masking("tracerl_coupled", {{"mask_times", std::int64_t{6}}});
   const MaskPlan plan = test::draw_plan(*strategy, trajectories);
-  EXPECT_EQ(plan.forwards, 12);
+  EXPECT_EQ(plan.terms, 12);
   for (std::int64_t b = 0; b < kResponses; ++b) {
     for (std::int64_t m = 0; m < 6; ++m) {
-      const auto pair = plan.target_FL.index({(plan.response_F == b) & (plan.forward_F.floor_divide(2) == m)});
+      const auto pair = plan.target_FL.index({(plan.response_F == b) & (plan.term_F.floor_divide(2) == m)});
       if (pair.size(0) == 0) continue;
       EXPECT_EQ(test::numbers(pair.sum(0)), test::numbers(trajectories.valid_BL, b));
     }
@@ -174,13 +174,13 @@ TEST(TracerlLoss, RowsCountTheSameOrResponsesDo) {
   // At unchanged weights a view's loss is -A: one response with three views, one with a single view.
   LossInput input;
   input.plan.response_F = test::vector_tensor({0, 0, 0, 1}).to(at::kLong);
-  input.plan.forward_F = at::zeros({4}, at::kLong);
+  input.plan.term_F = at::zeros({4}, at::kLong);
   input.plan.masked_FL = input.plan.target_FL = at::ones({4, 2}, at::kBool);
-  input.plan.forwards = 3;
+  input.plan.terms = 3;
   input.log_probs.current_FL = input.log_probs.old_FL = at::zeros({4, 2}, at::kDouble);
   input.advantage_B = test::vector_tensor({1, 10});
   input.valid_BL = at::ones({2, 2}, at::kBool);
-  input.totals = {.responses = 2, .group_size = 2, .forwards = 3, .targets = 8, .views = 4};
+  input.totals = {.responses = 2, .group_size = 2, .terms = 3, .targets = 8, .views = 4};
   EXPECT_NEAR(value({}, input), -(3 * 1 + 10) / 4.0, 1e-12);
   EXPECT_NEAR(value({{"weighting", text("response")}}, input), -(1 + 10) / 2.0, 1e-12);
   EXPECT_NEAR(value({{"norm", text("length")}}, input), -(3 * 1 + 10) / 4.0, 1e-12);

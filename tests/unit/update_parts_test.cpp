@@ -31,20 +31,20 @@ constexpr std::int64_t kPlenty = std::int64_t{1} << 30;
 
 struct Setting {
   std::string loss;
-  std::map<std::string, ParamValue> params;
+  std::map<std::string, Parameter::Value> params;
 };
 
 /// Pairs of complementary masks for each response, as the loss of Coupled-GRPO needs them; `single`: one mask each.
 MaskPlan pairs_of_views(const Trajectories& trajectories, bool single = false) {
   const std::int64_t views = single ? 1 : 2 * kPairs;
   MaskPlan plan;
-  plan.forwards = views;
+  plan.terms = views;
   plan.response_F = at::arange(kResponses, at::kLong).repeat_interleave(views);
-  plan.forward_F = at::arange(views, at::kLong).repeat({kResponses});
+  plan.term_F = at::arange(views, at::kLong).repeat({kResponses});
   const auto position_1L = at::arange(kLength, at::kLong).unsqueeze(0);
-  const auto stride_F1 = (plan.forward_F / 2).to(at::kLong).unsqueeze(1) + 2 + plan.response_F.unsqueeze(1) % 2;
+  const auto stride_F1 = (plan.term_F / 2).to(at::kLong).unsqueeze(1) + 2 + plan.response_F.unsqueeze(1) % 2;
   const auto first_FL = position_1L.remainder(stride_F1) == 0;
-  plan.masked_FL = first_FL.logical_xor((plan.forward_F % 2 == 1).unsqueeze(1));
+  plan.masked_FL = first_FL.logical_xor((plan.term_F % 2 == 1).unsqueeze(1));
   plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.response_F));
   return plan;
 }

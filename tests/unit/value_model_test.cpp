@@ -50,9 +50,9 @@ MaskPlan plan_of_steps(const std::vector<std::vector<int>>& step_BL) {
     }
   }
   MaskPlan plan;
-  plan.forwards = static_cast<std::int64_t>(forward.size());
+  plan.terms = static_cast<std::int64_t>(forward.size());
   plan.response_F = at::tensor(response);
-  plan.forward_F = at::tensor(forward);
+  plan.term_F = at::tensor(forward);
   plan.masked_FL = at::stack(masked);
   plan.target_FL = at::stack(target);
   return plan;
@@ -92,7 +92,7 @@ TEST(GeneralisedAdvantages, StepsAreInTheOrderOfTheirForwardsAndUnscoredTokensHa
   const auto order = at::tensor({1L, 0L, 2L});  // the first response's views the other way round
   MaskPlan turned = plan;
   turned.response_F = plan.response_F.index_select(0, order);
-  turned.forward_F = plan.forward_F.index_select(0, order);
+  turned.term_F = plan.term_F.index_select(0, order);
   turned.masked_FL = plan.masked_FL.index_select(0, order);
   turned.target_FL = plan.target_FL.index_select(0, order);
   const auto reward_B = at::tensor({1.0, -1.0});

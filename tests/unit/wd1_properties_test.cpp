@@ -11,7 +11,7 @@ namespace {
 
 using testing::DoubleNear;
 using testing::Each;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 std::unique_ptr<LossEstimator> loss(const Values& values = {}) {
   return test::create<LossEstimator>("wd1", "wd1", values);

@@ -22,7 +22,7 @@ namespace {
 using test::held_out_items;
 using test::training_items;
 using testing::HasSubstr;
-using Values = std::map<std::string, ParamValue>;
+using Values = std::map<std::string, Parameter::Value>;
 
 std::unique_ptr<Task> make_task(const Values& values = {}) {
   return test::create<Task>("word_problems", "word_problems", values);

@@ -16,7 +16,7 @@ enum class LogLevel : std::uint32_t {
 /// The program that runs a component, as the component sees it. Each component has its own, which outlives it. A
 /// component that needs its host takes it in its constructor:
 ///
-///     MyReward(const drift::Params& params, drift::Host& host) : host_(host) {}
+///     MyReward(const drift::Parameters& params, drift::Host& host) : host_(host) {}
 ///     …
 ///     host_.warn_once("the reference answer is empty: scored 0");
 ///     host_.metric("cache_hits", hits, requests);  // metrics.jsonl: "my_reward/cache_hits": hits / requests

@@ -4,7 +4,7 @@
 //
 //     class Reinforce final : public drift::LossEstimator {
 //      public:
-//       explicit Reinforce(const drift::Params&) {}
+//       explicit Reinforce(const drift::Parameters&) {}
 //       drift::Coupling coupling() const override { return drift::Coupling::kView; }
 //       void needs(drift::LossNeeds& needs) const override { needs.old = false; }
 //       drift::Loss evaluate(const drift::LossInput& in) const override {
@@ -50,7 +50,7 @@ struct LogProbs {
 struct BatchTotals {
   std::int64_t responses = 0;        ///< B: kept responses, including those without a view
   std::int64_t group_size = 0;       ///< G
-  std::int64_t forwards = 0;         ///< K of the plan
+  std::int64_t terms = 0;            ///< K of the plan
   std::int64_t targets = 0;          ///< scored positions of all views
   std::int64_t optimizer_steps = 1;  ///< per rollout: with more than one, the policy moves away from the old one
   std::int64_t views = 0;            ///< F of the plan

@@ -4,10 +4,10 @@
 // last two. PlanBuilder makes such tensors view by view.
 //
 //     response_F  0  0
-//     forward_F   0  1
+//     term_F   0  1
 //     masked_FL   1 1 1 1    0 0 1 1
 //     target_FL   1 1 1 1    0 0 1 1
-//     forwards    2
+//     terms       2
 
 #include <drift/reserved.h>
 
@@ -21,14 +21,14 @@ namespace drift {
 /// stored, and shared by the current, old and reference policy (docs/spec/algorithms.md 1.5, 1.7).
 struct MaskPlan {
   at::Tensor response_F;        ///< int64, the response
-  at::Tensor forward_F;         ///< int64 in [0, forwards): which forward of the estimator's sum this view belongs to
+  at::Tensor term_F;            ///< int64 in [0, terms): which term of the estimator's sum this view belongs to
   at::Tensor masked_FL;         ///< bool, response positions replaced by the mask token
   at::Tensor target_FL;         ///< bool, positions that are scored
   at::Tensor committed_FL;      ///< bool, targets committed by this very step (C_f); undefined: all targets
   at::Tensor weight_F;          ///< float32, weight of the view's contribution: of its loss, or, if a loss adds up
                                 ///< log-probabilities over views, of those; undefined: 1
   at::Tensor prompt_masked_FP;  ///< bool, prompt positions replaced by the mask token; undefined: none
-  std::int64_t forwards = 0;    ///< K: the estimator's sum has this many forwards per response
+  std::int64_t terms = 0;       ///< K: the estimator's sum has this many terms per response
   at::Tensor attended_FL;       ///< bool, response positions that others attend to; undefined: all
   Reserved<at::Tensor, 6> reserved_tensors = {};
   Reserved<std::int64_t, 4> reserved_numbers = {};

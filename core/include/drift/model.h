@@ -4,7 +4,7 @@
 //
 //     class MyModel final : public drift::Model {
 //      public:
-//       MyModel(const drift::ModelConfig& config, const drift::Params& params);  // allocates the parameters
+//       MyModel(const drift::ModelConfig& config, const drift::Parameters& params);  // allocates the parameters
 //       at::Tensor forward(const drift::ForwardInput& in) const override {
 //         auto x = at::embedding(embedding_VH_, in.tokens_BS);
 //         for (const Layer& layer : layers_) x = layer(x, in.key_mask_BS);
@@ -124,7 +124,7 @@ struct ForwardInput {
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
-/// A backbone: everything up to the LM head. Its constructor (const ModelConfig&, const Params&), with an optional
+/// A backbone: everything up to the LM head. Its constructor (const ModelConfig&, const Parameters&), with an optional
 /// Host& as the last argument, allocates the parameters; the core then reads them from the checkpoint by name, or calls
 /// initialize(). Contract: positions count from the first token that the key mask keeps, so that row b of a batch gives
 /// the same as its sequence alone (up to rounding). Attention is bidirectional.

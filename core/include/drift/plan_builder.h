@@ -3,11 +3,11 @@
 // Make a plan view by view, without tensors (see also the example in masking_strategy.h):
 //
 //     drift::PlanBuilder builder(responses.length(), responses.prompt_length());
-//     builder.begin_view(/*response=*/b, /*forward=*/0);
+//     builder.begin_view(/*response=*/b, /*term=*/0);
 //     builder.mask(3);
 //     builder.score(3);
 //     builder.weigh(0.5);
-//     plan = builder.finish(/*forwards=*/1);
+//     plan = builder.finish(/*terms=*/1);
 
 #include <drift/export.h>
 #include <drift/mask_plan.h>
@@ -62,7 +62,7 @@ class DRIFT_API PlanBuilder {
   ~PlanBuilder();
 
   /// A new view with nothing masked, nothing scored, everything attended to, weight 1.
-  void begin_view(std::int64_t response, std::int64_t forward);
+  void begin_view(std::int64_t response, std::int64_t term);
   // Of the newest view.
   void mask(std::int64_t position);
   void mask_prompt(std::int64_t position);
@@ -70,8 +70,8 @@ class DRIFT_API PlanBuilder {
   void score(std::int64_t position, bool committed = true);
   void weigh(double weight);
 
-  /// @param forwards  K of the estimator.
-  MaskPlan finish(std::int64_t forwards) const;
+  /// @param terms  K of the estimator.
+  MaskPlan finish(std::int64_t terms) const;
 
  private:
   struct State;

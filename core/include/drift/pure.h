@@ -31,7 +31,7 @@
 //   Texts       are a pointer and a number of bytes, without a zero at the end; {NULL, 0} is the empty text. UTF-8,
 //               but for a response, which holds any bytes.
 //   Arrays      are row-major without gaps, aligned as their element needs. The letters at the end of a name are the
-//               shape: B responses, L response positions, P prompt positions, F views, K forwards
+//               shape: B responses, L response positions, P prompt positions, F views, K terms
 //               (docs/architecture.md).
 //               Real numbers are double, whatever the run computes in. Truth values are 0 or 1.
 //   Ownership   What a function is lent is valid until it returns, and is not changed by it. What it gives to a
@@ -200,7 +200,7 @@ typedef struct DriftLossInput {
   const double* reference_entropy_FL;  ///< null unless both are needed
 
   const int64_t* response_F;        ///< in [0, B)
-  const int64_t* forward_F;         ///< in [0, forwards)
+  const int64_t* term_F;            ///< in [0, terms)
   const uint8_t* masked_FL;         ///< replaced by the mask token
   const uint8_t* target_FL;         ///< scored: a loss leaves out all other positions
   const uint8_t* committed_FL;      ///< scored positions that this very step committed
@@ -217,7 +217,7 @@ typedef struct DriftLossInput {
   // Totals of the complete plan, of which a call may see only some views: what a mean is taken over.
   int64_t total_responses;  ///< including those without a view
   int64_t group_size;
-  int64_t forwards;         ///< K of the plan
+  int64_t terms;            ///< K of the plan
   int64_t total_targets;    ///< at least 1
   int64_t optimizer_steps;  ///< per rollout
   int64_t total_views;
@@ -271,7 +271,7 @@ typedef struct DriftMaskingInput {
 struct DriftView {
   size_t size;
   int64_t response;                ///< in [0, B)
-  int64_t forward;                 ///< in [0, forwards): which term of the estimator's sum
+  int64_t term;                    ///< in [0, terms): which term of the estimator's sum
   const uint8_t* masked_L;         ///< replaced by the mask token; null: none
   const uint8_t* target_L;         ///< scored; null: what is masked
   const uint8_t* committed_L;      ///< scored positions that this very step committed; null: all of them
@@ -283,7 +283,7 @@ struct DriftView {
 /// Made by the host, all 0; a strategy fills it. Views, in any order: DriftHost::add_view.
 typedef struct DriftPlanResult {
   size_t size;
-  int64_t forwards;  ///< K: the estimator's sum over a response has this many terms
+  int64_t terms;  ///< K: the estimator's sum over a response has this many terms
 } DriftPlanResult;
 
 typedef struct DriftMaskingStrategy {

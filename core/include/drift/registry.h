@@ -33,7 +33,7 @@ struct ModelConfig;
 
 /// What a component is created from. Valid during the call; `host` outlives the component.
 struct ComponentContext {
-  const Params* params = nullptr;             ///< every declared parameter
+  const Parameters* params = nullptr;         ///< every declared parameter
   Host* host = nullptr;                       ///< never null
   const ModelConfig* model_config = nullptr;  ///< null for every kind but kModel
   Reserved<const void*, 5> reserved_pointers = {};
@@ -45,22 +45,22 @@ using ComponentFactory = std::function<std::unique_ptr<Component>(const Componen
 
 /// What a component declares once the values of its registered parameters are known. Created by the plugin.
 struct ComponentDeclaration {
-  std::string doc;    ///< one sentence, instead of the registered one; empty: that one
-  ParamSpecs params;  ///< further parameters, with other names than the registered ones
+  std::string doc;                ///< one sentence, instead of the registered one; empty: that one
+  std::vector<Parameter> params;  ///< further parameters, with other names than the registered ones
   Reserved<std::string, 4> reserved_texts = {};
 };
 
 /// Reads the declaration that the values of the registered parameters lead to. Called while a configuration is checked
 /// and where parameters are printed, before any component is created, possibly several times.
 /// @throws Error, if the values lead to none: a file that is missing or has a mistake
-using ReadDeclaration = std::function<ComponentDeclaration(const Params&)>;
+using ReadDeclaration = std::function<ComponentDeclaration(const Parameters&)>;
 
 /// One registered component. Created by the host.
 struct ComponentEntry {
   ComponentKind kind{};
   std::string name;
   std::string doc;  ///< one sentence
-  ParamSpecs params;
+  std::vector<Parameter> params;
   ComponentFactory create;
   std::string plugin;           ///< name of the plugin that registered it
   ReadDeclaration declaration;  ///< empty: `params` are all
@@ -68,7 +68,7 @@ struct ComponentEntry {
 
 /// Settings of an algorithm under a name (`paper`, `class_defaults`, …), as the text of a TOML file. The program parses
 /// it if a run chooses the preset; docs/plugin_abi.md describes its contents.
-struct BundlePreset {
+struct AlgorithmPreset {
   std::string name;
   std::string origin;  ///< the file of the text, for messages: "plugins/my_method/presets/paper.toml"
   std::string text;
@@ -76,19 +76,19 @@ struct BundlePreset {
 };
 
 /// The presets that drift_add_plugin() compiled into this plugin: every presets/NAME.toml next to its CMakeLists.txt.
-/// Defined in the plugin, not in libdrift. @param first the bundle's default; the others follow in the order of their
-/// names. @throws Error if there is no such file.
-std::vector<BundlePreset> plugin_presets(std::string_view first);
+/// Defined in the plugin, not in libdrift. @param first the algorithm's default; the others follow in the order of
+/// their names. @throws Error if there is no such file.
+std::vector<AlgorithmPreset> plugin_presets(std::string_view first);
 
 /// An algorithm: its masking strategy, its loss and the settings of its paper. A run can still replace each part by
 /// name.
-struct Bundle {
+struct Algorithm {
   std::string name;
   std::string doc;
   std::string paper;
-  std::string masking;                ///< name of a masking strategy
-  std::string loss;                   ///< name of a loss estimator
-  std::vector<BundlePreset> presets;  ///< the first one is the default
+  std::string masking;                   ///< name of a masking strategy
+  std::string loss;                      ///< name of a loss estimator
+  std::vector<AlgorithmPreset> presets;  ///< the first one is the default
   std::string plugin;
   Reserved<std::string, 4> reserved_texts = {};
 };
@@ -98,25 +98,26 @@ class DRIFT_API Registry {
  public:
   /// @param doc  one sentence
   /// @throws Error if a component of this kind and name exists.
-  void add(ComponentKind kind, std::string_view name, std::string_view doc, ParamSpecs params, ComponentFactory create);
+  void add(ComponentKind kind, std::string_view name, std::string_view doc, std::vector<Parameter> params,
+           ComponentFactory create);
   /// The same for a component that has further parameters. `create` gets all of them.
-  void add(ComponentKind kind, std::string_view name, std::string_view doc, ParamSpecs params, ComponentFactory create,
-           ReadDeclaration declaration);
-  void add_bundle(Bundle bundle);
+  void add(ComponentKind kind, std::string_view name, std::string_view doc, std::vector<Parameter> params,
+           ComponentFactory create, ReadDeclaration declaration);
+  void add_algorithm(Algorithm algorithm);
 
   /// Register class T under a name. T's constructor takes (Parameters&), which also declares the parameters, or (const
-  /// Params&), or for a model (const ModelConfig&, const Params&); and an optional Host& as the last argument.
+  /// Parameters&), or for a model (const ModelConfig&, const Parameters&); and an optional Host& as the last argument.
   template <class T>
-  void add(std::string_view name, std::string_view doc, ParamSpecs params = {}) {
-    if constexpr (std::is_constructible_v<T, Parameters&> || std::is_constructible_v<T, Parameters&, Host&>) {
-      Parameters declaration(params);
-      make<T>(declaration_host(), declaration);
+  void add(std::string_view name, std::string_view doc, std::vector<Parameter> params = {}) {
+    if constexpr (declares<T>()) {
+      Parameters collecting = Parameters::collecting(params);
+      make<T>(declaration_host(), collecting);
     }
     add(T::kKind, name, doc, std::move(params), [](const ComponentContext& context) -> std::unique_ptr<Component> {
       if constexpr (T::kKind == ComponentKind::kModel) {
         return make<T>(*context.host, *context.model_config, *context.params);
-      } else if constexpr (std::is_constructible_v<T, Parameters&> || std::is_constructible_v<T, Parameters&, Host&>) {
-        Parameters values(*context.params);
+      } else if constexpr (declares<T>()) {
+        Parameters values = *context.params;
         return make<T>(*context.host, values);
       } else {
         return make<T>(*context.host, *context.params);
@@ -125,13 +126,21 @@ class DRIFT_API Registry {
   }
 
   const std::vector<ComponentEntry>& components() const;
-  const std::vector<Bundle>& bundles() const;
+  const std::vector<Algorithm>& algorithms() const;
 
   /// Null if there is none.
   const ComponentEntry* find(ComponentKind kind, std::string_view name) const;
-  const Bundle* find_bundle(std::string_view name) const;
+  const Algorithm* find_algorithm(std::string_view name) const;
 
  private:
+  /// Whether T's constructor changes its Parameters, which it does by declaring one.
+  template <class T>
+  static constexpr bool declares() {
+    return takes<T, Parameters&> && !takes<T, const Parameters&>;
+  }
+  template <class T, class Argument>
+  static constexpr bool takes = std::is_constructible_v<T, Argument> || std::is_constructible_v<T, Argument, Host&>;
+
   template <class T, class... Arguments>
   static std::unique_ptr<Component> make(Host& host, Arguments&... arguments) {
     if constexpr (std::is_constructible_v<T, Arguments&..., Host&>) {
@@ -146,7 +155,7 @@ class DRIFT_API Registry {
 
   friend class PluginLoader;
   std::vector<ComponentEntry> components_;
-  std::vector<Bundle> bundles_;
+  std::vector<Algorithm> algorithms_;
   std::string registering_plugin_;
 };
 

@@ -58,12 +58,12 @@ class RecordingHost final : public Host {
 /// @param config    for a model
 /// @throws Error if a value is not declared, of another type, or out of range
 template <class T>
-std::unique_ptr<T> make(Host& host, const std::map<std::string, ParamValue>& values = {}, ParamSpecs declared = {},
-                        const ModelConfig* config = nullptr) {
+std::unique_ptr<T> make(Host& host, const std::map<std::string, Parameter::Value>& values = {},
+                        std::vector<Parameter> declared = {}, const ModelConfig* config = nullptr) {
   Registry registry;
   registry.add<T>("under_test", "The component under test.", std::move(declared));
   const ComponentEntry& entry = registry.components().front();
-  const Params params(entry.params, values);
+  const Parameters params(entry.params, values);
   ComponentContext context;
   context.params = &params;
   context.host = &host;
@@ -110,15 +110,15 @@ inline LossInput loss_input(const at::Tensor& current_FL, const at::Tensor& old_
   const std::int64_t views = current_FL.size(0), length = current_FL.size(1);
   LossInput input;
   input.plan.response_F = at::arange(views, at::kLong);
-  input.plan.forward_F = at::zeros({views}, at::kLong);
+  input.plan.term_F = at::zeros({views}, at::kLong);
   input.plan.masked_FL = input.plan.target_FL = at::ones({views, length}, at::kBool);
-  input.plan.forwards = 1;
+  input.plan.terms = 1;
   input.log_probs.current_FL = current_FL.to(at::kFloat).clone().requires_grad_();
   input.log_probs.old_FL = old_FL.to(at::kFloat);
   input.advantage_B = advantage_B.to(at::kFloat);
   input.valid_BL = at::ones({views, length}, at::kBool);
   input.totals.responses = input.totals.group_size = input.totals.views = views;
-  input.totals.forwards = 1;
+  input.totals.terms = 1;
   input.totals.targets = views * length;
   input.scored_B = at::full({views}, length, at::kLong);
   return input;

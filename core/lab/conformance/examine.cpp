@@ -22,11 +22,11 @@ namespace drift {
 namespace {
 
 /// The value of "PARAMETER=VALUE" for each parameter that the component has.
-ParamValues given_values(const std::vector<std::string>& assignments, const ParamSpecs& specs) {
+ParamValues given_values(const std::vector<std::string>& assignments, const std::vector<Parameter>& specs) {
   ParamValues values;
   for (const std::string& assignment : assignments) {
     const ConfigOverride override = ConfigOverride::from_set(assignment);
-    const auto spec = std::ranges::find(specs, override.key, &ParamSpec::name);
+    const auto spec = std::ranges::find(specs, override.key, &Parameter::name);
     if (spec == specs.end()) continue;
     const ConfigDocument document = load_document({}, {override});
     const ConfigLeaf& leaf = document.layers.back().leaves.at(override.key);

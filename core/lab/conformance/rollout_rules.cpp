@@ -127,9 +127,9 @@ void check_rollout_rules(const ComponentEntry& entry, const ExaminedWith& with, 
     require_same(generate(rollout, padded(input, 4), policy), usual(rollout), "with more padding on the left");
   });
   examination.rule("different responses", [&] {
-    const auto values = Params(entry.params, with.values).values();
+    const auto values = Parameters(entry.params, with.values).values();
     const auto temperature = values.find("temperature");
-    if (temperature != values.end() && temperature->second == ParamValue(0.0))
+    if (temperature != values.end() && temperature->second == Parameter::Value(0.0))
       throw RuleNotChecked("its temperature is 0");
     require_different_responses(generate(*trials.usual(), input, unit_test::UniformPolicy(model.traits())));
     return std::string("all tokens equally likely");

@@ -13,13 +13,14 @@ namespace {
 constexpr double kNear = 1e-3;  // of an end that does not belong to the range
 
 template <class Number>
-std::vector<Number> ends_of(const ParamRange& range) {
+std::vector<Number> ends_of(const Parameter& parameter) {
+  const AllowedValues& range = parameter.allowed;
   std::vector<Number> ends;
   const auto add = [&](double end, bool excluded, double inwards) {
     if (!std::isfinite(end)) return;
     const double step = std::is_integral_v<Number> ? 1 : kNear * std::max(1.0, std::abs(end));
     const double value = excluded ? end + inwards * step : end;
-    if (range.violation(static_cast<Number>(value)).empty()) ends.push_back(static_cast<Number>(value));
+    if (parameter.violation(static_cast<Number>(value)).empty()) ends.push_back(static_cast<Number>(value));
   };
   add(range.minimum, range.minimum_excluded, 1);
   add(range.maximum, range.maximum_excluded, -1);
@@ -30,24 +31,24 @@ std::vector<Number> ends_of(const ParamRange& range) {
 }
 
 /// Values at the edges of a parameter's range, its default perhaps among them.
-std::vector<ParamValue> edges(const ParamSpec& spec) {
-  std::vector<ParamValue> values;
+std::vector<Parameter::Value> edges(const Parameter& spec) {
+  std::vector<Parameter::Value> values;
   const auto add = [&](const auto& ends) {
     for (const auto& end : ends) values.emplace_back(end);
   };
   const auto add_lists = [&](const auto& ends) {
     for (const auto& end : ends) values.emplace_back(std::vector{end});
   };
-  const ParamRange& range = spec.range;
+  const auto& choices = spec.allowed.choices;
   std::visit(
       [&]<class Value>(const Value& value) {
         if constexpr (std::is_same_v<Value, bool>) values.emplace_back(!value);
-        if constexpr (std::is_same_v<Value, std::int64_t>) add(ends_of<std::int64_t>(range));
-        if constexpr (std::is_same_v<Value, double>) add(ends_of<double>(range));
-        if constexpr (std::is_same_v<Value, std::string>) add(range.choices);
-        if constexpr (std::is_same_v<Value, std::vector<std::int64_t>>) add_lists(ends_of<std::int64_t>(range));
-        if constexpr (std::is_same_v<Value, std::vector<double>>) add_lists(ends_of<double>(range));
-        if constexpr (std::is_same_v<Value, std::vector<std::string>>) add_lists(range.choices);
+        if constexpr (std::is_same_v<Value, std::int64_t>) add(ends_of<std::int64_t>(spec));
+        if constexpr (std::is_same_v<Value, double>) add(ends_of<double>(spec));
+        if constexpr (std::is_same_v<Value, std::string>) add(choices);
+        if constexpr (std::is_same_v<Value, std::vector<std::int64_t>>) add_lists(ends_of<std::int64_t>(spec));
+        if constexpr (std::is_same_v<Value, std::vector<double>>) add_lists(ends_of<double>(spec));
+        if constexpr (std::is_same_v<Value, std::vector<std::string>>) add_lists(choices);
       },
       spec.default_value);
   return values;
@@ -58,18 +59,18 @@ std::string missing_for(const ComponentEntry& entry, const ParamValues& values, 
   if (model_config != nullptr)
     return model_config->config_json == "{}" ? "name a config.json: --model-config FILE" : "";
   const bool may_need = entry.kind == ComponentKind::kReward || entry.kind == ComponentKind::kTask ||
-                        std::ranges::any_of(entry.params, &ParamSpec::is_path);
+                        std::ranges::any_of(entry.params, &Parameter::is_path);
   return may_need && values.empty() ? "give values by --set" : "";
 }
 
 }  // namespace
 
-std::vector<Setting> edge_settings(const ParamSpecs& specs, const ParamValues& given) {
+std::vector<Setting> edge_settings(const std::vector<Parameter>& specs, const ParamValues& given) {
   std::vector<Setting> settings = {{"", given}};
-  for (const ParamSpec& spec : specs) {
+  for (const Parameter& spec : specs) {
     // What reproduces an original's defects breaks rules on purpose.
     if (given.contains(spec.name) || spec.name == "quirks") continue;
-    for (const ParamValue& value : edges(spec)) {
+    for (const Parameter::Value& value : edges(spec)) {
       if (value == spec.default_value) continue;
       ParamValues values = given;
       values.insert_or_assign(spec.name, value);
@@ -116,7 +117,7 @@ std::unique_ptr<Component> construct(const ComponentEntry& entry, const ParamVal
   const Callee maker = callee(entry);
   try {
     const PluginCall call(maker, "constructor");
-    return make_component(entry, Params(entry.params, values), model_config);
+    return make_component(entry, Parameters(entry.params, values), model_config);
   } catch (const Error& refusal) {
     throw Refused(std::string("constructor: ") + refusal.what(), refusal.hint());
   } catch (...) {

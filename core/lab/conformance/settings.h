@@ -16,7 +16,7 @@
 
 namespace drift {
 
-using ParamValues = std::map<std::string, ParamValue>;
+using ParamValues = std::map<std::string, Parameter::Value>;
 
 struct Setting {
   std::string text;  ///< "width = 0.0"; empty: the defaults
@@ -25,7 +25,7 @@ struct Setting {
 
 /// The defaults first. A range that is open has the values next to its ends; one without an end has none there.
 /// @param given  values that all settings have, of parameters that are then left alone
-std::vector<Setting> edge_settings(const ParamSpecs& specs, const ParamValues& given);
+std::vector<Setting> edge_settings(const std::vector<Parameter>& specs, const ParamValues& given);
 
 /// body() for each setting; what it throws says with which one. A setting that the constructor refuses with a
 /// drift::Error is left out, unless it is the first.

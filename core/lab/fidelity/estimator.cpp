@@ -24,7 +24,7 @@ GradientEstimate GradientEstimator::estimate(const Trajectories& responses, cons
                                              const RandomStream& random, std::int64_t step) const {
   GradientEstimate estimate;
   const MaskPlan plan = draw_plan(masking_, responses, model_.traits(), {random, step});
-  estimate.contexts = plan.forwards;
+  estimate.contexts = plan.terms;
   // drift train skips the step, too.
   if (plan.response_F.size(0) == 0 || !advantage_B.any().item<bool>()) {
     estimate.gradient_P = at::zeros({parameters_}, at::kDouble);

@@ -46,13 +46,13 @@ const std::vector<ChatFormat> kChatFormats{
      .trims_text = false},
 };
 
-nn::TransformerShape shape_of(const DreamConfig& config, const Params& params) {
+nn::TransformerShape shape_of(const DreamConfig& config, const Parameters& params) {
   auto shape = config.shape;
   shape.attend_to_padding = params.get<std::string>("padding") == "attended";
   return shape;
 }
 
-ModelTraits traits_of(const DreamConfig& config, const Params& params) {
+ModelTraits traits_of(const DreamConfig& config, const Parameters& params) {
   ModelTraits traits;
   traits.family = "Dream";
   traits.mask_id = config.mask_id;
@@ -75,12 +75,12 @@ ModelTraits traits_of(const DreamConfig& config, const Params& params) {
 
 }  // namespace
 
-Dream::Dream(const ModelConfig& model, const Params& params)
+Dream::Dream(const ModelConfig& model, const Parameters& params)
     : Dream(model, params,
             DreamConfig::parse(model.config_json, params.get<std::vector<std::string>>("ignored_settings"),
                                model.generation_config_json)) {}
 
-Dream::Dream(const ModelConfig& model, const Params& params, const DreamConfig& config)
+Dream::Dream(const ModelConfig& model, const Parameters& params, const DreamConfig& config)
     : TransformerModel(shape_of(config, params), kNames, traits_of(config, params), model) {}
 
 // The original's: normal draws of standard deviation 0.02, biases and the padding's embedding 0, norms 1.

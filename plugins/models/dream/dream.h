@@ -10,11 +10,11 @@ namespace drift::dream {
 /// prediction: row j - 1 of the hidden states predicts the token at position j.
 class Dream final : public nn::TransformerModel {
  public:
-  Dream(const ModelConfig& model, const Params& params);
+  Dream(const ModelConfig& model, const Parameters& params);
   void initialize(const RandomStream& random) override;
 
  private:
-  Dream(const ModelConfig& model, const Params& params, const DreamConfig& config);
+  Dream(const ModelConfig& model, const Parameters& params, const DreamConfig& config);
 };
 
 }  // namespace drift::dream

@@ -50,7 +50,7 @@ const std::vector<ChatFormat> kChatFormats{
      .trims_text = false},
 };
 
-nn::TransformerShape shape_of(const LladaConfig& config, const Params& params) {
+nn::TransformerShape shape_of(const LladaConfig& config, const Parameters& params) {
   auto shape = config.shape;
   shape.attend_to_padding = params.get<std::string>("padding") == "attended";
   return shape;
@@ -75,12 +75,12 @@ ModelTraits traits_of(const LladaConfig& config) {
 
 }  // namespace
 
-Llada::Llada(const ModelConfig& model, const Params& params)
+Llada::Llada(const ModelConfig& model, const Parameters& params)
     : Llada(model, params,
             LladaConfig::parse(model.config_json, params.get<std::vector<std::string>>("ignored_settings"),
                                model.generation_config_json)) {}
 
-Llada::Llada(const ModelConfig& model, const Params& params, const LladaConfig& config)
+Llada::Llada(const ModelConfig& model, const Parameters& params, const LladaConfig& config)
     : TransformerModel(shape_of(config, params), kNames, traits_of(config), model) {}
 
 // The original's "mitchell": normal draws cut at three standard deviations of 1 / sqrt(d_model), and of

@@ -10,11 +10,11 @@ namespace drift::llada {
 /// states predicts the token at position j.
 class Llada final : public nn::TransformerModel {
  public:
-  Llada(const ModelConfig& model, const Params& params);
+  Llada(const ModelConfig& model, const Parameters& params);
   void initialize(const RandomStream& random) override;
 
  private:
-  Llada(const ModelConfig& model, const Params& params, const LladaConfig& config);
+  Llada(const ModelConfig& model, const Parameters& params, const LladaConfig& config);
 };
 
 }  // namespace drift::llada

@@ -59,7 +59,7 @@ struct CodeReward::Outcome {
   std::string rule;  ///< where the code was found
 };
 
-drift::ParamSpecs CodeReward::parameters() {
+std::vector<drift::Parameter> CodeReward::parameters() {
   using drift::at_least;
   using drift::between;
   using drift::one_of;
@@ -89,7 +89,7 @@ drift::ParamSpecs CodeReward::parameters() {
       {"score", "share", "share: of passed tests; all: 1 if all passed, else 0", one_of({"share", "all"})}};
 }
 
-CodeReward::CodeReward(const drift::Params& params)
+CodeReward::CodeReward(const drift::Parameters& params)
     : time_limit_(params.get<double>("time_limit")),
       extraction_{params.get<std::string>("unclosed") == "strict" ? Unclosed::kStrict : Unclosed::kLenient,
                   params.get<std::string>("extraction") == "strict" ? Fences::kStrict : Fences::kLenient},

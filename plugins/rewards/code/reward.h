@@ -15,9 +15,9 @@ namespace drift::code {
 /// Runs the code of a response against the item's tests.
 class CodeReward final : public drift::Reward {
  public:
-  static drift::ParamSpecs parameters();
+  static std::vector<drift::Parameter> parameters();
   /// @throws drift::Error if programs cannot be kept in a sandbox here and `unsafe` is not set.
-  explicit CodeReward(const drift::Params& params);
+  explicit CodeReward(const drift::Parameters& params);
 
   /// Waits for one of the pool's threads.
   /// @throws drift::Error if the item's reference cannot be read. Any response is judged.

@@ -69,7 +69,7 @@ struct Settings {
 /// any order, together with its target: by a hash of them or, where there is a file of held-out puzzles, by that file.
 class CountdownTask final : public Task {
  public:
-  explicit CountdownTask(const Params& params);
+  explicit CountdownTask(const Parameters& params);
 
   void training_item(std::int64_t index, const RandomStream& random, TaskItem& item) const override;
   std::int64_t held_out_size() const override { return static_cast<std::int64_t>(held_out_.size()); }
@@ -95,7 +95,7 @@ class CountdownTask final : public Task {
   std::set<std::string> file_keys_;  ///< key_of every puzzle of the file; empty: no file, the hash decides
 };
 
-CountdownTask::CountdownTask(const Params& params) : settings_(tasks::given<Settings>(params)) {
+CountdownTask::CountdownTask(const Parameters& params) : settings_(tasks::given<Settings>(params)) {
   check_ranges();
   if (settings_.held_out_file.empty()) {
     held_out_ = draw_held_out();

@@ -2,7 +2,7 @@
 
 namespace drift::dataset {
 
-ParamSpecs Settings::parameters() {
+std::vector<Parameter> Settings::parameters() {
   return {paths("training_files", "files to train on: .json (an array of objects), .jsonl or .parquet"),
           paths("held_out_files", "files to evaluate on"),
           {"held_out_share", 0.0, "or this share of the questions of training_files, chosen by a hash; 0: none",
@@ -40,7 +40,7 @@ ParamSpecs Settings::parameters() {
            between(1, 1 << 20)}};
 }
 
-Settings Settings::from(const Params& params) {
+Settings Settings::from(const Parameters& params) {
   const auto text = [&](const char* name) { return params.get<std::string>(name); };
   const auto files = [&](const char* name) { return params.get<std::vector<std::string>>(name); };
   Settings settings;

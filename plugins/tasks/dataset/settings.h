@@ -26,8 +26,8 @@ struct Settings {
   bool shuffle = true;
   std::int64_t parquet_mib = 0;
 
-  static ParamSpecs parameters();
-  static Settings from(const Params& params);
+  static std::vector<Parameter> parameters();
+  static Settings from(const Parameters& params);
 };
 
 }  // namespace drift::dataset

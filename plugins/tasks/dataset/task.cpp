@@ -53,7 +53,7 @@ std::int64_t shuffled(std::int64_t position, std::int64_t size, std::int64_t rou
 class DatasetTask final : public Task, public TrainingList {
  public:
   /// @throws Error with everything that is wrong with the files.
-  explicit DatasetTask(const Params& params);
+  explicit DatasetTask(const Parameters& params);
 
   void training_item(std::int64_t index, const RandomStream& random, TaskItem& item) const override;
   std::int64_t held_out_size() const override { return static_cast<std::int64_t>(held_out_.size()); }
@@ -68,7 +68,7 @@ class DatasetTask final : public Task, public TrainingList {
   std::vector<TaskItem> training_, held_out_;
 };
 
-DatasetTask::DatasetTask(const Params& params) {
+DatasetTask::DatasetTask(const Parameters& params) {
   const Settings settings = Settings::from(params);
   Items items = load_items(settings);
   for (const std::string& note : items.notes) say_once(note);

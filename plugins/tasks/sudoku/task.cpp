@@ -83,7 +83,7 @@ struct Settings {
 /// Random 4x4 Sudoku puzzles.
 class SudokuTask final : public Task {
  public:
-  explicit SudokuTask(const Params& params);
+  explicit SudokuTask(const Parameters& params);
 
   void training_item(std::int64_t index, const RandomStream& random, TaskItem& item) const override;
   std::int64_t held_out_size() const override { return static_cast<std::int64_t>(held_out_.size()); }
@@ -107,7 +107,7 @@ class SudokuTask final : public Task {
   std::vector<Puzzle> held_out_;
 };
 
-SudokuTask::SudokuTask(const Params& params) : settings_(tasks::given<Settings>(params)) {
+SudokuTask::SudokuTask(const Parameters& params) : settings_(tasks::given<Settings>(params)) {
   tasks::require_range("blanks", settings_.blanks_low, settings_.blanks_high);
   const std::string& file = settings_.held_out_file;
   if (settings_.split != Split::kGrids && file.empty()) {

@@ -73,7 +73,7 @@ struct Settings {
 /// Chains of small sums in words. A problem is held out or not by its numbers and references, by a hash of them.
 class WordProblems final : public Task {
  public:
-  explicit WordProblems(const Params& params);
+  explicit WordProblems(const Parameters& params);
 
   void training_item(std::int64_t index, const RandomStream& random, TaskItem& item) const override;
   std::int64_t held_out_size() const override { return static_cast<std::int64_t>(held_out_.size()); }
@@ -89,7 +89,7 @@ class WordProblems final : public Task {
   std::vector<Problem> held_out_;
 };
 
-WordProblems::WordProblems(const Params& params) : settings_(tasks::given<Settings>(params)) {
+WordProblems::WordProblems(const Parameters& params) : settings_(tasks::given<Settings>(params)) {
   tasks::require_range("steps", settings_.steps_low, settings_.steps_high);
   if (settings_.forgotten_carries.size() != 3) {
     throw Error("forgotten_carries has " + std::to_string(settings_.forgotten_carries.size()) + " shares, not 3",

@@ -31,7 +31,7 @@ std::int64_t careless_sum(std::int64_t a, std::int64_t b) {
 
 class CarrySums final : public drift::Task {
  public:
-  static drift::ParamSpecs parameters() {
+  static std::vector<drift::Parameter> parameters() {
     return {{"number_high", 99, "largest number; the smallest is 0", drift::between(9, 999)},
             {"correct", 0.7, "share of correct demonstrations; the others forget to carry", drift::between(0, 1)},
             {"held_out_size", 200, "number of held-out sums, at most", drift::between(1, 10000)},
@@ -39,7 +39,7 @@ class CarrySums final : public drift::Task {
             {"closing", "<|sep|>", "special tokens behind it"}};
   }
 
-  explicit CarrySums(const drift::Params& params)
+  explicit CarrySums(const drift::Parameters& params)
       : number_high_(params.get<std::int64_t>("number_high")),
         correct_(params.get<double>("correct")),
         opening_(params.get<std::string>("opening")),

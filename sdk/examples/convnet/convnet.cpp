@@ -47,7 +47,7 @@ struct WantedAdapters {
 /// Block l sees 2^l positions to either side: six blocks see 63. What padding holds reaches no other position.
 class ConvNet final : public drift::Model, public drift::Adapters {
  public:
-  ConvNet(const drift::ModelConfig& config, const drift::Params&) {
+  ConvNet(const drift::ModelConfig& config, const drift::Parameters&) {
     const auto json = nlohmann::json::parse(config.config_json, nullptr, /*allow_exceptions=*/false);
     const auto number = [&](const char* key) {
       if (!json.is_object() || !json.contains(key) || !json[key].is_number_integer())

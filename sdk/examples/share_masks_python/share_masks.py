@@ -33,10 +33,10 @@ class ShareMasks(drift.Masking):
         self.metric("masked_share", masked_FL.sum(), self.views * tokens_B11.sum())
         return drift.Plan(
             response_F=torch.arange(responses).repeat_interleave(self.views),
-            forward_F=torch.arange(self.views).repeat(responses),
+            term_F=torch.arange(self.views).repeat(responses),
             masked_FL=masked_FL,
             target_FL=masked_FL,
-            forwards=self.views,
+            terms=self.views,
             # The inverse share: in expectation every token counts once per view.
             weight_F=(tokens_B11.squeeze(-1) / masked_BVL.sum(-1)).flatten().float(),
         )

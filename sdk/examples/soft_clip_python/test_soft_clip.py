@@ -13,10 +13,10 @@ class SoftClipTest(unittest.TestCase):
         """One view of two tokens, of which the first is scored; the advantage is 2."""
         plan = drift.Plan(
             response_F=torch.tensor([0]),
-            forward_F=torch.tensor([0]),
+            term_F=torch.tensor([0]),
             masked_FL=torch.tensor([[True, True]]),
             target_FL=torch.tensor([[True, False]]),
-            forwards=1,
+            terms=1,
         )
         current_FL = torch.tensor([[math.log(ratio), 0.0]], requires_grad=True)
         old_FL = torch.zeros(1, 2)

@@ -70,7 +70,7 @@ class SuffixRatioLoss final : public drift::LossEstimator {
 DRIFT_PLUGIN("suffix_ratio", "1.0.0", "Apache-2.0") {
   registry.add<SuffixRatioMasking>("suffix_ratio", "The end of a response, from a random position, masked and scored.");
   registry.add<SuffixRatioLoss>("suffix_ratio", "Clipped ratio of every scored token, plus KL.");
-  registry.add_bundle({
+  registry.add_algorithm({
       .name = "suffix_ratio",
       .doc = "Clipped ratios of tokens whose beginning of the response is known.",
       .paper = "an example",

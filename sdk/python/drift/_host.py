@@ -250,7 +250,7 @@ def _said(value: Any) -> str:
 
 PLAN = (
     "response_F",
-    "forward_F",
+    "term_F",
     "masked_FL",
     "target_FL",
     "committed_FL",
@@ -270,7 +270,7 @@ def plan(strategy: tensors.Masking, trajectories: dict, key: int, step: int, num
         value = getattr(made, name)
         if value is not None or name in PLAN[:4]:
             _tensor(value, f"the plan's {name}")
-    return tuple(getattr(made, name) for name in PLAN), int(made.forwards)
+    return tuple(getattr(made, name) for name in PLAN), int(made.terms)
 
 
 def score(reward: texts.Reward, response: str, item: tuple, truncated: bool) -> tuple:

@@ -20,10 +20,10 @@ class Plan:
     """The masked contexts that are scored: a flat list of F views, in any order."""
 
     response_F: Tensor  # int64, the response
-    forward_F: Tensor  # int64 in [0, forwards): which forward of the estimator's sum the view belongs to
+    term_F: Tensor  # int64 in [0, terms): which term of the estimator's sum the view belongs to
     masked_FL: Tensor  # bool, response positions replaced by the mask token
     target_FL: Tensor  # bool, positions that are scored
-    forwards: int  # K: the estimator's sum has this many forwards per response
+    terms: int  # K: the estimator's sum has this many terms per response
     committed_FL: Optional[Tensor] = None  # bool, targets committed by this very step; None: all targets
     weight_F: Optional[Tensor] = None  # float32; None: 1
     prompt_masked_FP: Optional[Tensor] = None  # bool, prompt positions replaced by the mask token; None: none
@@ -36,7 +36,7 @@ class Totals:
 
     responses: int  # B: kept responses, including those without a view
     group_size: int
-    forwards: int  # K of the plan
+    terms: int  # K of the plan
     targets: int  # scored positions of all views
     optimizer_steps: int  # per rollout
     views: int  # F of the plan
@@ -64,7 +64,7 @@ class LossInput:
         if self.totals is None:
             responses, views = len(self.advantage_B), len(self.plan.response_F)
             targets = int(self.plan.target_FL.sum())
-            self.totals = Totals(responses, responses, self.plan.forwards, targets, 1, views)
+            self.totals = Totals(responses, responses, self.plan.terms, targets, 1, views)
 
     @property
     def advantage_F1(self) -> Tensor:

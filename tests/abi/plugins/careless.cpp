@@ -6,7 +6,7 @@ namespace {
 
 class Careless final : public drift::MaskingStrategy {
  public:
-  explicit Careless(const drift::Params& params) { params.get<std::int64_t>("rate"); }
+  explicit Careless(const drift::Parameters& params) { params.get<std::int64_t>("rate"); }
   void plan(const drift::MaskingInput&, drift::MaskPlan&) const override {}
 };
 

@@ -219,7 +219,7 @@ class FaultyLoss final : public LossEstimator, Faulty {
 
 class FaultyModel final : public Model, Faulty {
  public:
-  FaultyModel(const ModelConfig& config, const Params& params, Parameters&& parameters)
+  FaultyModel(const ModelConfig& config, const Parameters& params, Parameters&& parameters)
       : Faulty(parameters), config_(config) {
     (void)params;
     traits_.family = "faulty";
@@ -236,7 +236,7 @@ class FaultyModel final : public Model, Faulty {
     head_VH_ = at::zeros({23, 8}, options).set_requires_grad(!is("frozen"));
     if (is("computed")) head_VH_ = head_VH_ * 1;
   }
-  FaultyModel(const ModelConfig& config, const Params& params) : FaultyModel(config, params, Parameters(params)) {}
+  FaultyModel(const ModelConfig& config, const Parameters& params) : FaultyModel(config, params, Parameters(params)) {}
 
   const ModelTraits& traits() const override { return traits_; }
   at::Device device() const override { return config_.device; }

@@ -14,7 +14,7 @@ namespace {
 
 class Probe final : public drift::LossEstimator {
  public:
-  explicit Probe(const drift::Params&) {}
+  explicit Probe(const drift::Parameters&) {}
   drift::Coupling coupling() const override { return drift::Coupling::kResponse; }
   drift::Loss evaluate(const drift::LossInput&) const override { throw drift::Error("asked the probe", "do not"); }
 };
@@ -23,7 +23,7 @@ class Probe final : public drift::LossEstimator {
 
 DRIFT_PLUGIN("probe", "1.2.3", "MIT") {
   registry.add<Probe>("probe", "A loss that only throws.");
-  registry.add_bundle(
+  registry.add_algorithm(
       {.name = "probe", .doc = "", .paper = "", .masking = "", .loss = "probe", .presets = {}, .plugin = ""});
   const char* misbehave = std::getenv("DRIFT_PROBE_MISBEHAVE");
   const std::string_view how = misbehave == nullptr ? "" : misbehave;

@@ -88,7 +88,7 @@ static DriftStatus outside(const DriftHost* host, const void* self, const DriftM
                            DriftPlanResult* result) {
   (void)self, (void)in;
   host->add_view(host, &(DriftView){.size = sizeof(DriftView), .response = -1, .masked_L = all});
-  result->forwards = 1;
+  result->terms = 1;
   return DRIFT_OK;
 }
 
@@ -96,7 +96,7 @@ static DriftStatus without_size(const DriftHost* host, const void* self, const D
                                 DriftPlanResult* result) {
   (void)self, (void)in;
   host->add_view(host, &(DriftView){.masked_L = all});
-  result->forwards = 1;
+  result->terms = 1;
   return DRIFT_OK;
 }
 
@@ -104,7 +104,7 @@ static DriftStatus bad_point(const DriftHost* host, const void* self, const Drif
                              DriftPlanResult* result) {
   (void)self;
   host->uniform(host, in->random, (DriftPoint){-1, 0, 0, 0});
-  result->forwards = 1;
+  result->terms = 1;
   return DRIFT_OK;
 }
 
@@ -119,7 +119,7 @@ static DriftStatus older_view(const DriftHost* host, const void* self, const Dri
                                       .masked_L = in->valid_BL + b * in->length,
                                       .weight = &never_read});
   }
-  result->forwards = 1;
+  result->terms = 1;
   return DRIFT_OK;
 }
 
@@ -136,7 +136,7 @@ static DriftStatus through_end(const DriftHost* host, const void* self, const Dr
     }
     host->add_view(host, &(DriftView){.size = sizeof(DriftView), .response = b, .masked_L = masked});
   }
-  result->forwards = 1;
+  result->terms = 1;
   return DRIFT_OK;
 }
 

@@ -39,7 +39,7 @@ using test::BreakingModel;
 
 class BreakingLoss final : public LossEstimator, Breaker {
  public:
-  BreakingLoss(const std::string& what, const Params& params) : Breaker(what), width_(params.get<double>("width")) {
+  BreakingLoss(const std::string& what, const Parameters& params) : Breaker(what), width_(params.get<double>("width")) {
     if (is("throws at an edge") && width_ == 0) throw std::out_of_range("width");
     if (is("good") && width_ == 0) throw Error("a width of 0 is not for this loss");
   }
@@ -102,7 +102,7 @@ class BreakingMasking final : public MaskingStrategy, Breaker {
       }
     }
     plan = builder.finish(1);
-    if (is("gives no forwards")) plan.forwards = 0;
+    if (is("gives no terms")) plan.terms = 0;
   }
 };
 
@@ -199,7 +199,7 @@ class BreakingTask final : public Task, public TrainingList, Breaker {
 };
 
 template <class T>
-void add(Registry& registry, const ParamSpecs& specs, const std::vector<const char*>& names) {
+void add(Registry& registry, const std::vector<Parameter>& specs, const std::vector<const char*>& names) {
   for (const char* name : names) {
     registry.add(T::kKind, name, "What it says.", specs,
                  [name](const ComponentContext& context) -> std::unique_ptr<Component> {
@@ -240,7 +240,7 @@ DRIFT_PLUGIN("rule_breakers", "1.0.0", "Apache-2.0") {
                      "leaks memory",
                      "leaks files"});
   add<BreakingMasking>(registry, {},
-                       {"good", "gives no forwards", "divides by the length", "counts its calls", "draws from rand",
+                       {"good", "gives no terms", "divides by the length", "counts its calls", "draws from rand",
                         "draws from LibTorch", "leaks memory"});
   add<BreakingRollout>(
       registry, {},

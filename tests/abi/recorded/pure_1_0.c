@@ -61,13 +61,12 @@ static DriftStatus plan(const DriftHost* host, const void* self, const DriftMask
         masked_L[i] = in->valid_BL[b * in->length + i] && host->uniform(host, random, point) < 0.5;
       }
       const double weight = 0.5;
-      const DriftView view = {
-          .size = sizeof view, .response = b, .forward = k, .masked_L = masked_L, .weight = &weight};
+      const DriftView view = {.size = sizeof view, .response = b, .term = k, .masked_L = masked_L, .weight = &weight};
       host->add_view(host, &view);
     }
   }
   free(masked_L);
-  result->forwards = 2;
+  result->terms = 2;
   return DRIFT_OK;
 }
 

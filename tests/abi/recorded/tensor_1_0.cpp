@@ -93,7 +93,7 @@ class ClippedLoss final : public drift::LossEstimator {
 /// Every position sees its own token, its place from the end, and the tokens of all places.
 class PlaceNet final : public drift::Model {
  public:
-  PlaceNet(const drift::ModelConfig& config, const drift::Params&) {
+  PlaceNet(const drift::ModelConfig& config, const drift::Parameters&) {
     const auto json = nlohmann::json::parse(config.config_json, nullptr, /*allow_exceptions=*/false);
     const auto number = [&](const char* key) {
       if (!json.is_object() || !json.contains(key) || !json[key].is_number_integer())
@@ -230,7 +230,7 @@ std::string digits(std::int64_t number) {
 /// Numbers below kHeldOut * 5 that end with 0 or 5 are held out.
 class Reverse final : public drift::Task {
  public:
-  explicit Reverse(const drift::Params&) {}
+  explicit Reverse(const drift::Parameters&) {}
 
   void training_item(std::int64_t index, const drift::RandomStream& random, drift::TaskItem& item) const override {
     drift::RandomPoint point{.step = index & 0xFFFFFFFF, .response = index >> 32};
@@ -279,16 +279,16 @@ DRIFT_PLUGIN("recorded", "1.0.0", "Apache-2.0") {
   registry.add<LeftToRight>("recorded", "One token a forward, from left to right.");
   registry.add<Reverse>("recorded", "Three digits, to be written in reverse.");
   registry.add<SharedDigits>("recorded", "The share of characters that equal the reference's.");
-  registry.add_bundle({.name = "recorded",
-                       .doc = "PPO on stripes of a response.",
-                       .paper = "A third party's paper",
-                       .masking = "recorded",
-                       .loss = "recorded",
-                       .presets = {{"paper", "presets/paper.toml",
-                                    "description = \"as in the paper\"\n[train]\nprompts_per_step = 8\n"
-                                    "group_size = 8\nlearning_rate = 3e-4\n"},
-                                   {"wide", "presets/wide.toml",
-                                    "description = \"four views of a response\"\nextends = \"paper\"\n"
-                                    "[algorithm.masking]\nstride = 4\n"}},
-                       .plugin = {}});
+  registry.add_algorithm({.name = "recorded",
+                          .doc = "PPO on stripes of a response.",
+                          .paper = "A third party's paper",
+                          .masking = "recorded",
+                          .loss = "recorded",
+                          .presets = {{"paper", "presets/paper.toml",
+                                       "description = \"as in the paper\"\n[train]\nprompts_per_step = 8\n"
+                                       "group_size = 8\nlearning_rate = 3e-4\n"},
+                                      {"wide", "presets/wide.toml",
+                                       "description = \"four views of a response\"\nextends = \"paper\"\n"
+                                       "[algorithm.masking]\nstride = 4\n"}},
+                          .plugin = {}});
 }

@@ -40,7 +40,7 @@ void record(const char* who, const RandomStream& random) {
 
 class RecorderTask final : public Task {
  public:
-  explicit RecorderTask(const Params&) {}
+  explicit RecorderTask(const Parameters&) {}
   void training_item(std::int64_t index, const RandomStream& random, TaskItem& item) const override {
     if (index == 0) record("task", random);
     item.id = std::to_string(index);
@@ -57,7 +57,7 @@ class RecorderTask final : public Task {
 /// Four tokens each, of the smallest ids after the special ones.
 class RecorderRollout final : public Rollout {
  public:
-  explicit RecorderRollout(const Params&) {}
+  explicit RecorderRollout(const Parameters&) {}
   std::int64_t response_length() const override { return 4; }
   void generate(const RolloutInput& input, Trajectories& made) const override {
     record("rollout", input.random);
@@ -77,7 +77,7 @@ class RecorderRollout final : public Rollout {
 /// Everything masked and scored. Also records which responses the filter kept.
 class RecorderMasking final : public MaskingStrategy {
  public:
-  explicit RecorderMasking(const Params&) {}
+  explicit RecorderMasking(const Parameters&) {}
   void plan(const MaskingInput& input, MaskPlan& plan) const override {
     record("masking", input.random);
     const Responses responses(input);
@@ -99,7 +99,7 @@ class RecorderMasking final : public MaskingStrategy {
 /// A polynomial of the response's bytes, modulo a prime: hardly ever the same for two texts.
 class AnyText final : public Reward {
  public:
-  explicit AnyText(const Params&) {}
+  explicit AnyText(const Parameters&) {}
   void score(const RewardRequest& request, RewardResult& result) const override {
     int sum = 0;
     for (const char byte : request.response) sum = (sum * 31 + static_cast<unsigned char>(byte)) % 997;
