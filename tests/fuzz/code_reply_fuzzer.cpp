@@ -10,7 +10,6 @@ namespace drift::code_reply_fuzzer {
 namespace {
 
 using drift::code::kMaxValueBytes;
-using drift::code::TupleWriter;
 using drift::code::value_fault;
 using drift::fuzz::require;
 
@@ -44,11 +43,7 @@ DRIFT_FUZZ_TARGET(code_reply) {
   // As if the stamp were right: chance would not find it.
   check_reply(std::string(1, bytes[0]).append(kStamp).append(bytes.substr(1)), 'C');
   if (value_fault(bytes).empty()) check_value(bytes);
-  if (const auto texts = drift::code::read_texts(bytes)) {
-    TupleWriter writer(texts->size());
-    for (const std::string& text : *texts) writer.text(text);
-    require(writer.take() == bytes);
-  }
+  if (const auto texts = drift::code::read_texts(bytes)) require(drift::code::tuple_of_texts(*texts) == bytes);
   return 0;
 }
 

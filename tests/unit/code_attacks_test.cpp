@@ -156,25 +156,20 @@ TEST_F(CodeAttacks, LargeFiles) {
 def fill():
     with open('large', 'wb') as file:
         while True: file.write(bytes(1 << 16)); file.flush()
-tell(attempt(fill), os.stat('large').st_size, attempt(os.truncate, 'large', 1 << 40)))",
-                   {.scratch_bytes = 16 << 20})
+tell(attempt(fill), os.path.exists('large'), attempt(os.truncate, 'large', 1 << 40)))")
                 .text,
-            "OSError 1048576 OSError\n");
+            "OSError False FileNotFoundError\n");
 }
 
 TEST_F(CodeAttacks, ManyFiles) {
-  const std::string program = R"(
+  EXPECT_EQ(attack(R"(
 import errno
 def fill(folder):
-    n = 0
-    try:
-        while True:
-            with open(folder + '/%d' % n, 'wb') as file: file.write(bytes(1 << 16))
-            n += 1
-    except OSError as error: return n, errno.errorcode[error.errno]
-tell(*fill('/tmp'), *fill('/dev/shm')))";
-  EXPECT_EQ(attack(program).text, "0 EROFS 0 EROFS\n");
-  EXPECT_EQ(attack(program, {.scratch_bytes = 16 << 20}).text, "256 ENOSPC 0 ENOSPC\n");
+    try: open(folder + '/0', 'wb')
+    except OSError as error: return errno.errorcode[error.errno]
+tell(fill('/tmp'), fill('/dev/shm')))")
+                .text,
+            "EROFS EROFS\n");
 }
 
 TEST_F(CodeAttacks, ManyDescriptors) {
@@ -274,68 +269,69 @@ tell(attempt(fcntl.ioctl, 0, termios.TIOCSTI, b'x'), attempt(os.openpty)))")
 
 /// The numbers of this architecture's system calls that nothing may use, as a Python list.
 std::string dangerous_system_calls() {
+  constexpr long kNumbers[] = {SYS_ptrace,
+                               SYS_process_vm_readv,
+                               SYS_process_vm_writev,
+                               SYS_unshare,
+                               SYS_setns,
+                               SYS_mount,
+                               SYS_umount2,
+                               SYS_pivot_root,
+                               SYS_chroot,
+                               SYS_bpf,
+                               SYS_perf_event_open,
+                               SYS_add_key,
+                               SYS_request_key,
+                               SYS_keyctl,
+                               SYS_io_uring_setup,
+                               SYS_io_uring_enter,
+                               SYS_io_uring_register,
+                               SYS_userfaultfd,
+                               SYS_kexec_load,
+                               SYS_init_module,
+                               SYS_finit_module,
+                               SYS_personality,
+                               SYS_clone,
+                               SYS_clone3,
+                               SYS_execveat,
+                               SYS_pidfd_open,
+                               SYS_pidfd_send_signal,
+                               SYS_rt_sigqueueinfo,
+                               SYS_tkill,
+                               SYS_tgkill,
+                               SYS_setpgid,
+                               SYS_prctl,
+                               SYS_seccomp,
+                               SYS_setuid,
+                               SYS_setgroups,
+                               SYS_capset,
+                               SYS_name_to_handle_at,
+                               SYS_open_by_handle_at,
+                               SYS_fanotify_init,
+                               SYS_inotify_init1,
+                               SYS_mq_open,
+                               SYS_msgget,
+                               SYS_semget,
+                               SYS_mlockall,
+                               SYS_sync,
+                               SYS_reboot,
+                               SYS_swapon,
+                               SYS_sethostname,
+                               SYS_settimeofday,
+                               SYS_sched_setaffinity,
+                               SYS_setpriority,
+                               SYS_timer_create,
+                               SYS_io_setup,
+                               SYS_fsopen,
+                               SYS_open_tree,
+                               SYS_quotactl,
+                               SYS_acct,
+                               SYS_syslog,
+                               SYS_signalfd4,
+                               SYS_membarrier,
+                               SYS_landlock_create_ruleset};
   std::string list = "[";
-  for (const long number : {SYS_ptrace,
-                            SYS_process_vm_readv,
-                            SYS_process_vm_writev,
-                            SYS_unshare,
-                            SYS_setns,
-                            SYS_mount,
-                            SYS_umount2,
-                            SYS_pivot_root,
-                            SYS_chroot,
-                            SYS_bpf,
-                            SYS_perf_event_open,
-                            SYS_add_key,
-                            SYS_request_key,
-                            SYS_keyctl,
-                            SYS_io_uring_setup,
-                            SYS_io_uring_enter,
-                            SYS_io_uring_register,
-                            SYS_userfaultfd,
-                            SYS_kexec_load,
-                            SYS_init_module,
-                            SYS_finit_module,
-                            SYS_personality,
-                            SYS_clone,
-                            SYS_clone3,
-                            SYS_execveat,
-                            SYS_pidfd_open,
-                            SYS_pidfd_send_signal,
-                            SYS_rt_sigqueueinfo,
-                            SYS_tkill,
-                            SYS_tgkill,
-                            SYS_setpgid,
-                            SYS_prctl,
-                            SYS_seccomp,
-                            SYS_setuid,
-                            SYS_setgroups,
-                            SYS_capset,
-                            SYS_name_to_handle_at,
-                            SYS_open_by_handle_at,
-                            SYS_fanotify_init,
-                            SYS_inotify_init1,
-                            SYS_mq_open,
-                            SYS_msgget,
-                            SYS_semget,
-                            SYS_mlockall,
-                            SYS_sync,
-                            SYS_reboot,
-                            SYS_swapon,
-                            SYS_sethostname,
-                            SYS_settimeofday,
-                            SYS_sched_setaffinity,
-                            SYS_setpriority,
-                            SYS_timer_create,
-                            SYS_io_setup,
-                            SYS_fsopen,
-                            SYS_open_tree,
-                            SYS_quotactl,
-                            SYS_acct,
-                            SYS_syslog,
-                            SYS_signalfd4,
-                            SYS_membarrier,
-                            SYS_landlock_create_ruleset}) {
+  for (const long number : kNumbers) {
     list += std::to_string(number) + ",";
   }
   return list + "]";

@@ -143,9 +143,9 @@ TEST(CodeWire, AnythingElseIsForged) {
 }
 
 TEST(CodeWire, ATupleOfTextsIsReadAgain) {
-  EXPECT_THAT(*read_texts(TupleWriter(2).text("a").text("\u00e9").take()), ElementsAre("a", "\u00e9"));
-  EXPECT_THAT(*read_texts(TupleWriter(0).take()), ElementsAre());
-  EXPECT_FALSE(read_texts(TupleWriter(1).boolean(true).take()));
+  EXPECT_THAT(*read_texts(tuple_of_texts({"a", "\u00e9"})), ElementsAre("a", "\u00e9"));
+  EXPECT_THAT(*read_texts(tuple_of_texts({})), ElementsAre());
+  EXPECT_FALSE(read_texts(counted('t', 1, "T")));
   EXPECT_FALSE(read_texts("N"));
   EXPECT_FALSE(read_texts(""));
 }

@@ -70,61 +70,19 @@ bool is_code(std::string_view rest) {
          (rest.find(" = ") != rest.npos && !definitions_of(rest).made.empty());
 }
 
-/// Lines of ``` and of ```python, nothing else.
-class StrictFinder {
+/// All shapes that README.md lists; strictly: lines of ``` and of ```python, nothing else.
+class Finder {
  public:
-  StrictFinder(Blocks& blocks, bool open) : blocks_(blocks), continues_(open) {
-    if (open) inside_.emplace();
-  }
-
-  void line(std::string_view line) {
-    const std::string text = boost::trim_right_copy(std::string(line));
-    const bool closes = boost::trim_left_copy(text) == "```";
-    std::string_view rest = text;
-    if (text.starts_with("```")) rest.remove_prefix(kFewestTicks);
-    const bool opens = !closes && text.starts_with("```") && take_language(rest) == Language::kPython && rest.empty();
-    if (opens || closes) {
-      blocks_.fenced = true;
-      // A block that another one opens in is not closed, unless it is the prefix's.
-      if (inside_ && (closes || continues_)) finish(true);
-      if (opens) inside_.emplace();
-    } else if (inside_) {
-      *inside_ += line;
-    }
-  }
-
-  void end() {
-    if (inside_) finish(false);
-  }
-
- private:
-  void finish(bool closed) {
-    Block block{std::move(*inside_), closed};
-    if (continues_) {
-      blocks_.continued = std::move(block);
-    } else {
-      blocks_.own.push_back(std::move(block));
-    }
-    continues_ = false;
-    inside_.reset();
-  }
-
-  Blocks& blocks_;
-  bool continues_;
-  std::optional<std::string> inside_;
-};
-
-/// All shapes that README.md lists.
-class LenientFinder {
- public:
-  LenientFinder(Blocks& blocks, const PrefixCode& before) : blocks_(blocks) {
+  Finder(Blocks& blocks, const PrefixCode& before, bool strict) : blocks_(blocks), strict_(strict) {
     if (!before.open) return;
     inside_ = Inside{.continued = true, .tick = before.tick};
     for (std::size_t at = 0; at < before.code.size(); ++at) inside_->scanner.next(before.code, at);
   }
 
   void line(std::string_view line) {
-    if (!inside_) {
+    if (strict_) {
+      strict_line(line);
+    } else if (!inside_) {
       outer_line(line, true);
     } else if (inside_->language == Language::kOther) {
       other_line(line);
@@ -155,10 +113,23 @@ class LenientFinder {
     Block block{std::move(inside_->code), closed, inside_->language == Language::kPython, inside_->tick};
     if (inside_->continued) {
       blocks_.continued = std::move(block);
-    } else if (inside_->language != Language::kOther && (at_end || !trimmed(block.code).empty())) {
+    } else if (inside_->language != Language::kOther && (at_end || strict_ || !trimmed(block.code).empty())) {
       blocks_.own.push_back(std::move(block));
     }
     inside_.reset();
+  }
+
+  void strict_line(std::string_view line) {
+    const bool closes = trimmed(line) == "```";
+    std::string_view rest = line.starts_with("```") ? line.substr(kFewestTicks) : "";
+    if (closes || (take_language(rest) == Language::kPython && rest.empty())) {
+      blocks_.fenced = true;
+      // A block that another one opens in is not closed, unless it is the prefix's.
+      if (inside_ && (closes || inside_->continued)) finish(true);
+      if (!closes) inside_ = Inside{};
+    } else if (inside_) {
+      inside_->code += line;
+    }
   }
 
   void other_line(std::string_view line) {
@@ -243,12 +214,16 @@ class LenientFinder {
   }
 
   Blocks& blocks_;
+  bool strict_;
   std::optional<Inside> inside_;
 };
 
-template <typename Finder>
-void read_lines(std::string_view text, Blocks& blocks, Finder finder) {
+}  // namespace
+
+Blocks find_blocks(std::string_view text, const PrefixCode& before, Fences fences) {
+  Blocks blocks;
   blocks.first = text.size();
+  Finder finder(blocks, before, fences == Fences::kStrict);
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::size_t next = std::min(end + 1, text.size());
@@ -257,17 +232,6 @@ void read_lines(std::string_view text, Blocks& blocks, Finder finder) {
     at = next;
   }
   finder.end();
-}
-
-}  // namespace
-
-Blocks find_blocks(std::string_view text, const PrefixCode& before, Fences fences) {
-  Blocks blocks;
-  if (fences == Fences::kStrict) {
-    read_lines(text, blocks, StrictFinder(blocks, before.open));
-  } else {
-    read_lines(text, blocks, LenientFinder(blocks, before));
-  }
   return blocks;
 }
 

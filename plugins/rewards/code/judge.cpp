@@ -70,10 +70,9 @@ std::vector<std::string> Judge::tested_names(const std::string& prefix, const st
                                              const std::vector<std::string>& tests) {
   require_ready();
   const Deadline job = channel_->process().deadline(kCpuSeconds);
-  TupleWriter writer(2 + tests.size());
-  writer.text(prefix).text(setup);
-  for (const std::string& text : tests) writer.text(text);
-  channel_->send("Q" + writer.take(), job);
+  std::vector<std::string> texts = {prefix, setup};
+  texts.insert(texts.end(), tests.begin(), tests.end());
+  channel_->send("Q" + tuple_of_texts(texts), job);
   if (!message(job)) {
     channel_.reset();
     throw InfrastructureError{"the judge died"};
@@ -102,30 +101,28 @@ Answer Judge::ask(Worker& worker, std::string_view request) {
 std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
   require_ready();
   const Deadline job = channel_->process().deadline(kCpuSeconds);
-  TupleWriter writer(7);
-  writer.text(text.place).text(text.prefix).text(text.setup).text(text.tests).text(text.entry_point);
-  writer.boolean(options_.constant_asserts).boolean(options_.by_lines);
-  channel_->send("J" + writer.take(), job);
+  const auto flag = [](bool set) { return set ? "yes" : ""; };
+  channel_->send("J" + tuple_of_texts({text.place, text.prefix, text.setup, text.tests, text.entry_point,
+                                       flag(options_.constant_asserts), flag(options_.by_lines)}),
+                 job);
 
   std::vector<Verdict> verdicts;
-  std::vector<bool> judged;
   Answer trouble;
   while (message(job)) {
     const std::string_view body = std::string_view(received_).substr(1);
     switch (received_.front()) {
       case 'X':
         if (verdicts.empty()) throw BadTests{std::string(body)};
-        return lose(std::move(verdicts), judged);
+        return lose(std::move(verdicts));
       case 'D':
-        for (std::size_t i = 0; i < verdicts.size(); ++i) {
-          if (!judged[i]) fill_verdict(verdicts[i], body, trouble);
+        for (Verdict& verdict : verdicts) {
+          if (!verdict.judged) fill_verdict(verdict, body, trouble);
         }
         return verdicts;
       case 'N':
         for (std::string& test : read_texts(body).value_or(std::vector<std::string>{})) {
           verdicts.push_back({.text = std::move(test)});
         }
-        judged.resize(verdicts.size());
         if (lost_ < kMostLost) break;
         for (Verdict& verdict : verdicts)
           verdict = {RewardStatus::kTimeout, "not run: tests before did not finish", verdict.text};
@@ -139,32 +136,32 @@ std::vector<Verdict> Judge::run(const TestText& text, Worker& worker) {
       }
       case 'P': {
         const std::size_t number = body.size() < kSizeBytes ? verdicts.size() : size_at(body);
-        if (number >= verdicts.size()) return lose(std::move(verdicts), judged);
+        if (number >= verdicts.size()) return lose(std::move(verdicts));
+        Verdict& verdict = verdicts[number];
         // A test that is run several times must pass every time.
-        if (!judged[number] || verdicts[number].status == RewardStatus::kOk) {
-          fill_verdict(verdicts[number], body.substr(kSizeBytes), trouble);
+        if (!verdict.judged || verdict.status == RewardStatus::kOk) {
+          fill_verdict(verdict, body.substr(kSizeBytes), trouble);
         }
-        judged[number] = true;
+        verdict.judged = true;
         trouble = {};
         worker.next_test();
         break;
       }
-      default: return lose(std::move(verdicts), judged);
+      default: return lose(std::move(verdicts));
     }
   }
-  return lose(std::move(verdicts), judged);
+  return lose(std::move(verdicts));
 }
 
 // Values can be chosen so that a test never ends, or needs more memory than there is. It fails, with those after it.
-std::vector<Verdict> Judge::lose(std::vector<Verdict> verdicts, const std::vector<bool>& judged) {
+std::vector<Verdict> Judge::lose(std::vector<Verdict> verdicts) {
   channel_.reset();
   ++lost_;
   if (verdicts.empty()) throw InfrastructureError{"the judge died"};
-  for (std::size_t i = 0; i < verdicts.size(); ++i) {
-    if (judged[i]) continue;
-    verdicts[i].status = RewardStatus::kTimeout;
-    verdicts[i].reason = "the test does not finish with this value";
-    break;
+  const auto unfinished = std::ranges::find(verdicts, false, &Verdict::judged);
+  if (unfinished != verdicts.end()) {
+    unfinished->status = RewardStatus::kTimeout;
+    unfinished->reason = "the test does not finish with this value";
   }
   return verdicts;
 }

@@ -28,6 +28,7 @@ struct Verdict {
   drift::RewardStatus status = drift::RewardStatus::kWrong;  ///< kOk: passed
   std::string reason = "not reached";                        ///< for people; empty if it passed
   std::string text;                                          ///< the test's lines
+  bool judged = false;
 };
 
 /// The test text cannot be read: a mistake of the data set.
@@ -62,7 +63,7 @@ class Judge {
  private:
   void require_ready();
   bool is_in_step();
-  std::vector<Verdict> lose(std::vector<Verdict> verdicts, const std::vector<bool>& judged);
+  std::vector<Verdict> lose(std::vector<Verdict> verdicts);
   bool message(const Deadline& job);
   Answer ask(Worker& worker, std::string_view request);
 

@@ -1,7 +1,8 @@
 # Runs the data set's test text in a sandbox. Code under test runs in another process, the worker: here, each name
 # that the tests use but do not define stands for something there (objects.py).
 #
-# From the parent:  J (place, prefix, setup, tests, entry_point, constants, by_lines)    a job; place seeds `random`
+# From the parent:  J (place, prefix, setup, tests, entry_point, constants, by_lines)    a job, of texts: the last two
+#                                                              are empty for no; place seeds `random`
 #                   V, M, R, U, K as the worker sends them, X    the answer to C or A; X: the worker is gone
 #                   Q (prefix, setup, tests...)                  what the tests call: answered by N
 #                   E                                            the end of a response

@@ -6,10 +6,13 @@
 
 #include <core/base/plain_threads.h>
 
+#include <boost/asio/packaged_task.hpp>
+#include <boost/asio/post.hpp>
+
 #include <algorithm>
 #include <cctype>
+#include <future>
 #include <map>
-#include <mutex>
 #include <tuple>
 
 namespace drift::code {
@@ -33,6 +36,11 @@ void require_sandbox(const SandboxOptions& options) {
   if (here.works) return;
   throw drift::Error("reward `code` does not run model-written programs without a sandbox: " + here.why,
                      here.hint + "; or set unsafe = true in [reward]: programs can then do everything that you can");
+}
+
+std::size_t workers(const drift::Parameters& params) {
+  const auto chosen = static_cast<std::size_t>(params.get<std::int64_t>("workers"));
+  return chosen == 0 ? drift::processor_cores() : chosen;
 }
 
 std::string without_space(std::string_view text) {
@@ -97,7 +105,8 @@ CodeReward::CodeReward(const drift::Parameters& params)
       all_(params.get<std::string>("score") == "all"),
       comparison_(params.get<std::string>("output") == "collapsed" ? OutputComparison::kCollapsed
                                                                    : OutputComparison::kExactLines),
-      output_tolerance_(params.get<double>("output_tolerance")) {
+      output_tolerance_(params.get<double>("output_tolerance")),
+      threads_(workers(params)) {
   const SandboxOptions options{.python = params.get<std::string>("python"),
                                .unsafe = params.get<bool>("unsafe"),
                                .threads = params.get<bool>("threads"),
@@ -108,11 +117,12 @@ CodeReward::CodeReward(const drift::Parameters& params)
   sandbox_ = std::make_unique<Sandbox>(options);
   limits_.cpu_seconds = kProcessCpuSeconds;
   limits_.memory_bytes = params.get<std::int64_t>("memory_mib") << 20;
-  const auto workers = static_cast<std::size_t>(params.get<std::int64_t>("workers"));
   const JudgeOptions judging{.constant_asserts = params.get<bool>("constant_asserts"),
                              .by_lines = params.get<std::string>("split") == "lines"};
-  pool_ = std::make_unique<Pool>(workers == 0 ? drift::processor_cores() : workers,
-                                 [this, judging] { return std::make_unique<Judge>(*sandbox_, limits_, judging); });
+  for (std::size_t i = 0; i < workers(params); ++i) {
+    judges_.push_back(std::make_unique<Judge>(*sandbox_, limits_, judging));
+    free_judges_.push_back(judges_.back().get());
+  }
 }
 
 void CodeReward::score(const drift::RewardRequest& request, RewardResult& result) const {
@@ -124,14 +134,18 @@ void CodeReward::score(const drift::RewardRequest& request, RewardResult& result
 }
 
 CodeReward::Outcome CodeReward::judge(const Item& item, std::string_view response, const std::string& id) const {
-  Outcome outcome;
-  pool_->run([&](Judge& judge) {
-    const std::unique_ptr<Judge, void (*)(Judge*)> renewed(&judge, [](Judge* used) { used->renew(); });
+  const auto give_back = [this](Judge* used) {
+    used->renew();
+    const std::lock_guard lock(mutex_);
+    free_judges_.push_back(used);
+  };
+  std::packaged_task<Outcome()> job([&] {
+    const std::unique_ptr<Judge, decltype(give_back)> judge(take_judge(), give_back);
+    Outcome outcome;
     constexpr int kTries = 2;
     for (int i = 0; i < kTries; ++i) {
       try {
-        outcome = judge_once(judge, item, response, id);
-        break;
+        return judge_once(*judge, item, response, id);
       } catch (const InfrastructureError& error) {
         outcome = {{}, RewardStatus::kInfrastructure, error.reason, {}};
       } catch (const BadTests& bad) {
@@ -139,8 +153,16 @@ CodeReward::Outcome CodeReward::judge(const Item& item, std::string_view respons
                            "tests are Python: lines of assert, or a function check(candidate) that contains them");
       }
     }
+    return outcome;
   });
-  return outcome;
+  return boost::asio::post(threads_, std::move(job)).get();
+}
+
+Judge* CodeReward::take_judge() const {
+  const std::lock_guard lock(mutex_);
+  Judge* const judge = free_judges_.back();
+  free_judges_.pop_back();
+  return judge;
 }
 
 CodeReward::Outcome CodeReward::judge_once(Judge& judge, const Item& item, std::string_view response,

@@ -101,13 +101,7 @@ std::vector<std::string> Sandbox::confinement(const SandboxedProgram& program) c
   } else if (program.capture_output) {
     append(arguments, {"--symlink", "null", "/dev/stdin", "--symlink", "../null", "/dev/fd/0"});
   }
-  if (program.limits.scratch_bytes > 0) {
-    append(arguments, {"--size", std::to_string(program.limits.scratch_bytes), "--tmpfs", "/tmp"});
-    append(arguments, {"--size", "4096", "--tmpfs", "/dev/shm"});
-  } else {
-    append(arguments, {"--dir", "/tmp", "--dir", "/dev/shm"});
-  }
-  append(arguments, {"--chdir", "/tmp"});
+  append(arguments, {"--dir", "/tmp", "--dir", "/dev/shm", "--chdir", "/tmp"});
   append(arguments, {"--remount-ro", "/"});
   return arguments;
 }
@@ -161,7 +155,6 @@ ChildCommand Sandbox::command(const SandboxedProgram& program) const {
   // packages. -B: no byte code is written.
   append(command.arguments, {interpreter_.executable, "-s", "-P", "-S", "-B", "-X", "utf8", "-c"});
   command.arguments.push_back(program.compiled ? compiled(program.text) : program.text);
-  for (const auto& argument : program.arguments) command.arguments.push_back(argument);
   if (program.forks && !options_.unsafe) command.arguments.push_back(filter_of_copies_);
   command.environment = {"PATH=/usr/bin", "LANG=C", "PYTHONHASHSEED=0", "OMP_NUM_THREADS=1"};
   if (!interpreter_.packages.empty()) command.environment.push_back("PYTHONPATH=" + interpreter_.packages);
@@ -239,19 +232,13 @@ SandboxedProcess::SandboxedProcess(ChildCommand command, const SandboxedProgram&
     command.descriptors.emplace_back(output.write.get(), 1);
     drift::set_nonblocking(output.read);
   }
-  Pipe filter;
+  Descriptor filter;
   Pipe information;
   Pipe go;
   if (confined_) {
-    filter = drift::make_pipe();
-    // A pipe holds 64 KiB without a reader; the filter has a few.
-    if (::write(filter.write.get(), filter_rules.data(), filter_rules.size()) !=
-        static_cast<ssize_t>(filter_rules.size())) {
-      throw drift::Error("cannot hand over the filter of system calls");
-    }
-    filter.write.close();
+    filter = drift::sealed_file(filter_rules);
     information = drift::make_pipe();
-    command.descriptors.emplace_back(filter.read.get(), kFilter);
+    command.descriptors.emplace_back(filter.get(), kFilter);
     command.descriptors.emplace_back(information.write.get(), kInformation);
     go = drift::make_pipe();
     command.descriptors.emplace_back(go.read.get(), kGo);

@@ -41,19 +41,15 @@ struct SandboxLimits {
   std::int64_t stack_bytes = 64LL << 20;    ///< part of the address space
   std::int64_t file_bytes = 1LL << 20;      ///< largest file
   std::int64_t open_files = 64;             ///< descriptors
-  /// All files in /tmp together, the working directory; 0: nothing can be written. A file without contents counts as
-  /// none, but costs the kernel 1 KiB until the process ends: 200 MiB in a second of processor time.
-  std::int64_t scratch_bytes = 0;
 };
 
 struct SandboxedProgram {
-  std::string text = {};                    ///< Python source of at most 120,000 bytes without NUL, run as `__main__`
-  bool compiled = false;                    ///< compile it once and keep that: for texts that are started often
-  std::vector<std::string> arguments = {};  ///< sys.argv[1:]
-  std::string standard_input = {};          ///< a sealed file in memory, so nothing has to be fed; empty: /dev/null.
-                                            ///< Also /dev/stdin, where output is captured or there is input
+  std::string text = {};            ///< Python source of at most 120,000 bytes without NUL, run as `__main__`
+  bool compiled = false;            ///< compile it once and keep that: for texts that are started often
+  std::string standard_input = {};  ///< a sealed file in memory, so nothing has to be fed; empty: /dev/null.
+                                    ///< Also /dev/stdin, where output is captured or there is input
   bool forks = false;           ///< may start copies of itself: only for programs that are trusted. In the sandbox its
-                                ///< last argument is a filter of system calls in hexadecimal, by which these may not
+                                ///< only argument is a filter of system calls in hexadecimal, by which these may not
   bool capture_output = false;  ///< standard output goes to read_output(); else, as standard error, to /dev/null
   SandboxLimits limits = {};
 };

@@ -166,18 +166,15 @@ std::string value_fault(std::string_view bytes) {
   return reader.left().empty() ? "" : "has bytes after it";
 }
 
-TupleWriter::TupleWriter(std::size_t count) : bytes_("t") { append_size(bytes_, count); }
-
-TupleWriter& TupleWriter::text(std::string_view value) {
-  bytes_ += 's';
-  append_size(bytes_, value.size());
-  bytes_ += value;
-  return *this;
-}
-
-TupleWriter& TupleWriter::boolean(bool value) {
-  bytes_ += value ? 'T' : 'F';
-  return *this;
+std::string tuple_of_texts(const std::vector<std::string>& texts) {
+  std::string bytes = "t";
+  append_size(bytes, texts.size());
+  for (const std::string& text : texts) {
+    bytes += 's';
+    append_size(bytes, text.size());
+    bytes += text;
+  }
+  return bytes;
 }
 
 std::optional<std::vector<std::string>> read_texts(std::string_view bytes) {

@@ -45,19 +45,10 @@ std::size_t size_at(std::string_view bytes);
 /// Why `bytes` is not exactly one value within the limits above that Python can build; empty if it is.
 std::string value_fault(std::string_view bytes);
 
-/// A job for the judge: a tuple.
-class TupleWriter {
- public:
-  explicit TupleWriter(std::size_t count);
-  TupleWriter& text(std::string_view value);
-  TupleWriter& boolean(bool value);
-  std::string take() { return std::move(bytes_); }
+/// A job for the judge: a tuple of str.
+std::string tuple_of_texts(const std::vector<std::string>& texts);
 
- private:
-  std::string bytes_;
-};
-
-/// The items of a tuple of str. Nothing if `bytes` is not one.
+/// The items of such a tuple. Nothing if `bytes` is not one.
 std::optional<std::vector<std::string>> read_texts(std::string_view bytes);
 
 /// What the worker answers: one of the letters that worker.py lists, and what follows the stamp.

@@ -291,29 +291,25 @@ def serve():
     def answer(result):
         if not shared:
             return b"V" + result
-        changed = encode_changes(changes()[0])
+        changed = changes()[0]
+        encoded = encode_changes(changed)
         forget()
         if not changed and not shared:
             return b"V" + result
-        return b"M" + encode_tuple(result, changed or encode(()), encode(tuple(shared)))
+        return b"M" + encode_tuple(result, encoded, encode(tuple(shared)))
 
     def encode_tuple(*parts):
         return numbered(b"t", len(parts)) + b"".join(parts)
 
     def encode_changes(changed):
         """Containers of the tests within others go by their number."""
-        if not changed:
-            return b""
-        pieces = []
-        for number, content in changed:
-            pieces.append(encode_tuple(encode(number), encode(content, known)))
-        return encode_tuple(*pieces)
+        return encode_tuple(*(encode_tuple(encode(number), encode(content, known)) for number, content in changed))
 
     def raised(error):
         name = name_of(error)
         try:
             changed, kept = changes()
-            parts = encode_tuple(encode(error_parts(error)), encode_changes(changed) or encode(()), encode(kept))
+            parts = encode_tuple(encode(error_parts(error)), encode_changes(changed), encode(kept))
             return b"R" + name + b"\0" + parts
         except BaseException:
             return b"R" + name
@@ -323,7 +319,7 @@ def serve():
         with waiting:
             changed, kept = changes()
             parts = [encode(part) for part in (what, number, arguments, named)]
-            send(b"K" + stamp + encode_tuple(*parts, encode_changes(changed) or encode(()), encode(kept)))
+            send(b"K" + stamp + encode_tuple(*parts, encode_changes(changed), encode(kept)))
             while True:
                 message = receive()
                 stamp = message[1:17]
