@@ -4,6 +4,7 @@
 
 #include <drift/reward.h>
 
+#include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
 #include <map>
@@ -22,6 +23,15 @@ inline std::string missing_sandbox() {
   static const auto here = code::probe_sandbox();
   return here.works ? "" : here.why;
 }
+
+/// A test that is skipped where programs cannot be kept in a sandbox.
+template <class Test = testing::Test>
+class NeedsSandbox : public Test {
+ protected:
+  void SetUp() override {
+    if (!missing_sandbox().empty()) GTEST_SKIP() << missing_sandbox();
+  }
+};
 
 /// The reward of the plugin with all parameters as they are, made once.
 inline const Reward& shared_code_reward() {
@@ -51,6 +61,14 @@ inline RewardResult judge_response(const std::string& response, const TaskItem& 
 inline RewardResult judge_code(const std::string& code, const std::vector<std::string>& asserts,
                                const Reward& reward = shared_code_reward()) {
   return judge_response(in_block(code), code_item({{"test_list", asserts}}), reward);
+}
+
+/// Solved is what has the value 1; the reason begins like this.
+inline void expect(const RewardResult& result, double value, RewardStatus status, const std::string& reason) {
+  EXPECT_DOUBLE_EQ(result.value, value) << result.reason;
+  EXPECT_EQ(result.solved, value == 1) << result.reason;
+  EXPECT_EQ(result.status, status) << result.reason;
+  EXPECT_THAT(result.reason, testing::StartsWith(reason));
 }
 
 }  // namespace drift::test

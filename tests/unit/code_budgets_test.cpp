@@ -13,12 +13,8 @@ namespace {
 
 using testing::HasSubstr;
 
-class CodeBudgets : public testing::Test {
+class CodeBudgets : public test::NeedsSandbox<> {
  protected:
-  void SetUp() override {
-    if (!test::missing_sandbox().empty()) GTEST_SKIP() << test::missing_sandbox();
-  }
-
   static RewardResult judge(const std::string& code, const nlohmann::json& reference) {
     return test::judge_response(test::in_block(code), test::code_item(reference));
   }

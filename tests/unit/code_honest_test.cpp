@@ -17,12 +17,7 @@ namespace {
 using test::CodeCase;
 using test::judge_code;
 
-class CodeHonest : public testing::TestWithParam<CodeCase> {
- protected:
-  void SetUp() override {
-    if (!test::missing_sandbox().empty()) GTEST_SKIP() << test::missing_sandbox();
-  }
-};
+using CodeHonest = test::NeedsSandbox<testing::TestWithParam<CodeCase>>;
 
 TEST_P(CodeHonest, Passes) {
   const RewardResult result = judge_code(GetParam().code, GetParam().tests);
@@ -114,13 +109,9 @@ TEST_F(CodeHonest, Packages) {
   EXPECT_EQ(judge_code(code, tests, *test::create<Reward>("code", "code", values)).value, 0);
   EXPECT_EQ(judge_code("import other\n" + code, tests, *with("shapes")).value, 0) << "another package is not shown";
   EXPECT_EQ(judge_code("import shapes\nopen(shapes.__file__, 'a')\n" + code, tests, *with("shapes")).value, 0);
-  try {
-    with("numpy");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("has no package `numpy`"));
-    EXPECT_THAT(error.hint(), testing::HasSubstr("python3-numpy"));
-  }
+  const std::string error = test::error_of([&] { with("numpy"); });
+  EXPECT_THAT(error, testing::HasSubstr("has no package `numpy`"));
+  EXPECT_THAT(error, testing::HasSubstr("python3-numpy"));
 }
 
 }  // namespace

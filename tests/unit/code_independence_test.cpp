@@ -63,12 +63,7 @@ const Disturbance kOfTheSystem[] = {
     {"AnotherProcess", "import ctypes\nctypes.CDLL(None).fork()"},
 };
 
-class CodeIndependence : public testing::TestWithParam<Disturbance> {
- protected:
-  void SetUp() override {
-    if (!test::missing_sandbox().empty()) GTEST_SKIP() << test::missing_sandbox();
-  }
-};
+using CodeIndependence = test::NeedsSandbox<testing::TestWithParam<Disturbance>>;
 
 TEST_P(CodeIndependence, OfWhatOtherTestsDo) {
   // One worker: both items meet the same judge.

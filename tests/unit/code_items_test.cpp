@@ -22,12 +22,7 @@ using test::code_item;
 using test::in_block;
 using test::judge_response;
 
-class CodeItems : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!test::missing_sandbox().empty()) GTEST_SKIP() << test::missing_sandbox();
-  }
-};
+using CodeItems = test::NeedsSandbox<>;
 
 void expect(const RewardResult& result, double value, const std::string& reason) {
   EXPECT_DOUBLE_EQ(result.value, value) << result.reason;

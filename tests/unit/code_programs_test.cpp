@@ -11,16 +11,11 @@ namespace {
 using code::OutputComparison;
 using code::same_output;
 using test::code_item;
+using test::expect;
 using test::in_block;
 using test::judge_response;
-using testing::StartsWith;
 
-class CodePrograms : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!test::missing_sandbox().empty()) GTEST_SKIP() << test::missing_sandbox();
-  }
-};
+using CodePrograms = test::NeedsSandbox<>;
 
 // Two numbers in, their sum out.
 TaskItem sums() {
@@ -32,13 +27,6 @@ TaskItem sums() {
 
 RewardResult run(const std::string& program, const TaskItem& item = sums()) {
   return judge_response(in_block(program), item);
-}
-
-void expect(const RewardResult& result, double value, RewardStatus status, const std::string& reason) {
-  EXPECT_DOUBLE_EQ(result.value, value) << result.reason;
-  EXPECT_EQ(result.solved, value == 1) << result.reason;
-  EXPECT_EQ(result.status, status) << result.reason;
-  EXPECT_THAT(result.reason, StartsWith(reason));
 }
 
 TEST_F(CodePrograms, ReadsItsInputAndIsJudgedByItsOutput) {

@@ -7,30 +7,20 @@
 #include <gmock/gmock.h>
 
 #include "tests/support/code.h"
+#include "tests/support/support.h"
 
 namespace drift::code_reward_test {
 namespace {
 
 using test::code_item;
+using test::expect;
 using test::in_block;
 using test::judge_code;
 using test::judge_response;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-class CodeReward : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!test::missing_sandbox().empty()) GTEST_SKIP() << test::missing_sandbox();
-  }
-};
-
-void expect(const RewardResult& result, double value, RewardStatus status, const std::string& reason) {
-  EXPECT_DOUBLE_EQ(result.value, value) << result.reason;
-  EXPECT_EQ(result.solved, value == 1) << result.reason;
-  EXPECT_EQ(result.status, status) << result.reason;
-  EXPECT_THAT(result.reason, StartsWith(reason));
-}
+using CodeReward = test::NeedsSandbox<>;
 
 void expect_solved(const RewardResult& result) { expect(result, 1, RewardStatus::kOk, ""); }
 
@@ -326,12 +316,8 @@ TEST_F(CodeReward, ThreadsMayScoreTogether) {
 
 TEST_F(CodeReward, AnItemThatCannotBeJudgedIsAnError) {
   const auto refused = [](const nlohmann::json& reference, const std::string& message) {
-    try {
-      judge_response(in_block("def f(x):\n    return x"), code_item(reference));
-      FAIL() << reference;
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr(message));
-    }
+    const auto judge = [&] { judge_response(in_block("def f(x):\n    return x"), code_item(reference)); };
+    EXPECT_THAT(test::error_of(judge), HasSubstr(message));
   };
   refused("assert f(1) == 1", "cannot read the reference of item sample: it is not a JSON object");
   refused({{"answer", 1}}, "it has no tests");
@@ -345,13 +331,11 @@ TEST_F(CodeReward, AnItemThatCannotBeJudgedIsAnError) {
 }
 
 TEST(CodeRewardWithoutSandbox, RefusesToRunByDefault) {
-  try {
+  const std::string error = test::error_of([] {
     test::create<Reward>("code", "code", {{"python", "/nonexistent/python3"}});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("does not run model-written programs without a sandbox"));
-    EXPECT_THAT(error.hint(), HasSubstr("unsafe = true"));
-  }
+  });
+  EXPECT_THAT(error, HasSubstr("does not run model-written programs without a sandbox"));
+  EXPECT_THAT(error, HasSubstr("unsafe = true"));
 }
 
 TEST(CodeRewardWithoutSandbox, UnsafeRunsTheSameProtocol) {

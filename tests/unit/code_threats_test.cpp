@@ -2,20 +2,17 @@
 // code_threats.txt and code_cheats.txt.
 
 #include <gmock/gmock.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <filesystem>
 #include <future>
 #include <map>
-#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "tests/support/code.h"
 #include "tests/support/code_cases.h"
+#include "tests/support/sandboxed.h"
 #include "tests/support/support.h"
 
 namespace drift::test::code_threats_test {
@@ -57,29 +54,13 @@ std::vector<Threat> read_threats(const std::string& file) {
   return threats;
 }
 
-/// What must not change: descriptors of this process, its files, its children.
-struct Belongings {
-  std::set<std::string> files;
-  std::size_t descriptors = 0;
-
-  static Belongings of(const std::filesystem::path& folder) {
-    Belongings found;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) found.files.insert(entry.path());
-    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-      found.descriptors += entry.path().empty() ? 0 : 1;
-    }
-    return found;
-  }
-};
-
-class Threats : public testing::TestWithParam<Threat> {
+class Threats : public NeedsSandbox<testing::TestWithParam<Threat>> {
  protected:
   static void SetUpTestSuite() {
     if (!missing_sandbox().empty()) return;
-    home_ = std::make_unique<TemporaryFolder>();
-    write_file(home_->path() / "secret", "what programs may not read");
+    write_file(secret_file(), "what programs may not read");
     ::setenv("DRIFT_TEST_SECRET", "what programs may not read", 1);
-    before_ = Belongings::of(home_->path());
+    before_ = Belongings::now();
     reward_ = create<Reward>("code", "code", {{"workers", 2}});
   }
 
@@ -87,16 +68,7 @@ class Threats : public testing::TestWithParam<Threat> {
   static void TearDownTestSuite() {
     if (!reward_) return;
     reward_.reset();
-    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child process is left";
-    EXPECT_EQ(errno, ECHILD);
-    const Belongings after = Belongings::of(home_->path());
-    EXPECT_EQ(after.files, before_.files);
-    EXPECT_EQ(after.descriptors, before_.descriptors);
-    home_.reset();
-  }
-
-  void SetUp() override {
-    if (!missing_sandbox().empty()) GTEST_SKIP() << missing_sandbox();
+    EXPECT_TRUE(Belongings::now() == before_) << "processes, files, mounts or descriptors are left";
   }
 
   /// Seconds for a program that must run into its time limit, and for one that must not, however slow the machine.
@@ -118,9 +90,8 @@ class Threats : public testing::TestWithParam<Threat> {
     return judge(threat.code, threat.tests, threat.status == RewardStatus::kTimeout ? kRunsOut : kPlenty);
   }
 
-  static std::string secret_file() { return (home_->path() / "secret").string(); }
+  static std::string secret_file() { return (own_temporary_folder() / "secret").string(); }
 
-  static inline std::unique_ptr<TemporaryFolder> home_;
   static inline std::unique_ptr<Reward> reward_;
   static inline Belongings before_;
 };
