@@ -57,25 +57,29 @@ inline void require_range(const std::string& what, std::int64_t low, std::int64_
               "set both, the smaller " + smaller + " as " + what + "_low");
 }
 
-/// At most `size` different items of the indices from 0 to `most` - 1: `draw(index)`, an optional, where it has a
-/// value.
+/// `size` different items of the indices from 0 to `most` - 1: `draw(index)`, an optional, where it has a value.
+/// @throws Error if there are fewer: "`source` only 7 different `items`, not 10", and the hint
 template <class Item, class Draw, class Key>
-std::vector<Item> draw_different(std::size_t size, std::int64_t most, const Draw& draw, const Key& key_of) {
+std::vector<Item> draw_different(std::int64_t size, std::int64_t most, const Draw& draw, const Key& key_of,
+                                 const std::string& source, const std::string& items_name, const std::string& hint) {
   std::vector<Item> items;
   std::set<decltype(key_of(std::declval<Item>()))> seen;
-  for (std::int64_t index = 0; items.size() < size && index < most; ++index) {
+  for (std::int64_t index = 0; std::ssize(items) < size && index < most; ++index) {
     std::optional<Item> item = draw(index);
     if (item && seen.insert(key_of(*item)).second) items.push_back(std::move(*item));
   }
-  return items;
+  if (std::ssize(items) == size) return items;
+  throw Error(
+      source + " only " + std::to_string(items.size()) + " different " + items_name + ", not " + std::to_string(size),
+      hint);
 }
 
 /// @throws Error if there is no such item
 template <class Item>
-const Item& held_out_at(const std::vector<Item>& items, std::int64_t index) {
-  if (index >= 0 && index < static_cast<std::int64_t>(items.size())) return items[static_cast<std::size_t>(index)];
-  throw Error("there is no held-out item " + std::to_string(index) + ", only " + std::to_string(items.size()) +
-              " from 0 on");
+const Item& item_at(const std::vector<Item>& items, std::int64_t index, const char* kind = "held-out") {
+  if (index >= 0 && index < std::ssize(items)) return items[static_cast<std::size_t>(index)];
+  throw Error(std::string("there is no ") + kind + " item " + std::to_string(index) + ", only " +
+              std::to_string(items.size()) + " from 0 on");
 }
 
 /// Puzzles of a text file. `parse(line, number)` returns an optional, empty for a line without a puzzle, or throws an

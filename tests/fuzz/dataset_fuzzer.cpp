@@ -8,6 +8,7 @@
 #include <plugins/tasks/dataset/readers.h>
 #include <plugins/tasks/dataset/text.h>
 
+#include <drift/answers.h>
 #include <drift/error.h>
 #include <tests/fuzz/fuzz.h>
 
@@ -21,7 +22,7 @@ void use(const drift::dataset::Record& record) {
   for (const auto& [column, value] : record.fields.items()) {
     const std::string text = drift::dataset::text_of(value);
     drift::fuzz::require(drift::dataset::Json::accept(drift::dataset::Json(text).dump()));
-    drift::fuzz::require(drift::dataset::last_boxed(text).size() <= text.size());
+    drift::fuzz::require(drift::last_box(text).content.value_or("").size() <= text.size());
     drift::dataset::first_words(text);
     drift::fuzz::require(drift::question_key(text) == drift::question_key("\xC2\xA0" + text + " "));
     drift::dataset::signature(text);

@@ -124,7 +124,7 @@ void CountdownTask::training_item(std::int64_t index, const RandomStream& random
 }
 
 void CountdownTask::held_out_item(std::int64_t index, TaskItem& item) const {
-  render(tasks::held_out_at(held_out_, index), item);
+  render(tasks::item_at(held_out_, index), item);
 }
 
 Puzzle CountdownTask::draw(const RandomStream& random, RandomPoint point) const {
@@ -165,17 +165,12 @@ CountdownTask::Solved CountdownTask::draw_solvable(const RandomStream& random, R
 
 std::vector<Puzzle> CountdownTask::draw_held_out() const {
   const RandomStream random(tasks::kHeldOutSeed, "countdown held-out puzzles");
-  const auto size = static_cast<std::size_t>(settings_.held_out_size);
   const auto draw = [&](std::int64_t index) {
     return std::optional(draw_solvable(random, point_of_item(index), true).puzzle);
   };
-  auto puzzles = tasks::draw_different<Puzzle>(size, 20 * settings_.held_out_size + 1000, draw, key_of);
-  if (puzzles.size() < size) {
-    throw Error("these settings give only " + std::to_string(puzzles.size()) + " different held-out puzzles, not " +
-                    std::to_string(size),
-                "lower held_out_size, or widen the ranges of numbers and targets");
-  }
-  return puzzles;
+  return tasks::draw_different<Puzzle>(settings_.held_out_size, 20 * settings_.held_out_size + 1000, draw, key_of,
+                                       "these settings give", "held-out puzzles",
+                                       "lower held_out_size, or widen the ranges of numbers and targets");
 }
 
 // All puzzles of the file are kept out of training, also those beyond `held_out_size`.

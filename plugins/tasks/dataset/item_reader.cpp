@@ -2,6 +2,7 @@
 
 #include "text.h"
 
+#include <drift/answers.h>
 #include <drift/error.h>
 
 #include <algorithm>
@@ -159,7 +160,8 @@ std::string ItemReader::answer(const Json& value) const {
     if (text.empty()) throw Error("`" + column + "` has nothing after `" + settings_.answer_after + "`");
   }
   if (settings_.answer_boxed) {
-    text = last_boxed(text);
+    const MarkedAnswer box = last_box(text);
+    text = box.closed ? std::string(trimmed(*box.content)) : "";
     if (text.empty()) throw Error("`" + column + "` has no answer in \\boxed{}");
   }
   if (trimmed(text).empty()) throw Error("`" + column + "` is empty");

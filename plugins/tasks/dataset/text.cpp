@@ -37,28 +37,6 @@ std::string_view after_last(std::string_view text, std::string_view marker) {
   return found == std::string_view::npos ? std::string_view() : trimmed(text.substr(found + marker.size()));
 }
 
-std::string_view last_boxed(std::string_view text) {
-  constexpr std::string_view open[] = {"\\boxed{", "\\fbox{"};
-  std::size_t begin = std::string_view::npos;
-  for (const std::string_view word : open) {
-    const std::size_t found = text.rfind(word);
-    if (found == std::string_view::npos) continue;
-    if (begin == std::string_view::npos || found + word.size() > begin) begin = found + word.size();
-  }
-  if (begin == std::string_view::npos) return {};
-  int depth = 1;
-  for (std::size_t i = begin; i < text.size(); ++i) {
-    if (text[i] == '\\') {
-      ++i;  // \{ and \} are characters of the answer
-    } else if (text[i] == '{') {
-      ++depth;
-    } else if (text[i] == '}' && --depth == 0) {
-      return trimmed(text.substr(begin, i - begin));
-    }
-  }
-  return {};
-}
-
 std::string_view signature(std::string_view program) {
   for (std::size_t begin = 0; begin < program.size();) {
     const std::size_t end = std::min(program.find('\n', begin), program.size());

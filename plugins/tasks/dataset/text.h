@@ -18,9 +18,6 @@ std::int64_t count_characters(std::string_view text);
 /// What follows the last `marker`, trimmed; empty if there is none.
 std::string_view after_last(std::string_view text, std::string_view marker);
 
-/// What the last \boxed{…} or \fbox{…} holds, trimmed; empty if there is none or it is not closed.
-std::string_view last_boxed(std::string_view text);
-
 /// The lines of a Python program up to its first function's `def` line, that line included; empty if it has none.
 std::string_view signature(std::string_view program);
 

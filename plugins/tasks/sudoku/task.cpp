@@ -156,7 +156,7 @@ void SudokuTask::training_item(std::int64_t index, const RandomStream& random, T
 }
 
 void SudokuTask::held_out_item(std::int64_t index, TaskItem& item) const {
-  render(tasks::held_out_at(held_out_, index), item);
+  render(tasks::item_at(held_out_, index), item);
 }
 
 // A puzzle that cannot be used is thrown away whole and drawn again, so that fewer blanks are a little more frequent.
@@ -196,20 +196,16 @@ bool SudokuTask::is_usable(const Grid& clues, bool held_out) const {
 
 std::vector<Puzzle> SudokuTask::draw_held_out() const {
   const RandomStream random(tasks::kHeldOutSeed, "sudoku held-out puzzles");
-  const auto size = static_cast<std::size_t>(settings_.held_out_size);
   const auto usable = [&](std::int64_t index) {
     const Puzzle puzzle = draw(random, point_of_item(index), held_out_grids_);
     return is_usable(puzzle.clues, true) ? std::optional(puzzle) : std::nullopt;
   };
   const auto clues_of = [](const Puzzle& puzzle) { return puzzle.clues; };
-  auto puzzles = tasks::draw_different<Puzzle>(size, 100 * settings_.held_out_size + 10000, usable, clues_of);
-  if (puzzles.size() < size) {
-    throw Error("the 60 held-out grids give only " + std::to_string(puzzles.size()) + " different puzzles with " +
-                    std::to_string(settings_.blanks_low) + " to " + std::to_string(settings_.blanks_high) +
-                    " empty cells, not " + std::to_string(size),
-                "lower held_out_size, or widen blanks_low and blanks_high");
-  }
-  return puzzles;
+  return tasks::draw_different<Puzzle>(settings_.held_out_size, 100 * settings_.held_out_size + 10000, usable, clues_of,
+                                       "the 60 held-out grids give",
+                                       "puzzles with " + std::to_string(settings_.blanks_low) + " to " +
+                                           std::to_string(settings_.blanks_high) + " empty cells",
+                                       "lower held_out_size, or widen blanks_low and blanks_high");
 }
 
 // A file's puzzles are what they are: any number of empty cells, also several solutions.

@@ -137,18 +137,13 @@ Problem WordProblems::draw_side(const RandomStream& random, RandomPoint& point, 
 
 std::vector<Problem> WordProblems::draw_held_out() const {
   const RandomStream random(tasks::kHeldOutSeed, "word problems held-out problems");
-  const auto size = static_cast<std::size_t>(settings_.held_out_size);
   const auto draw = [&](std::int64_t index) {
     RandomPoint point = point_of_item(index);
     return std::optional(draw_side(random, point, true));
   };
-  auto problems = tasks::draw_different<Problem>(size, 20 * settings_.held_out_size + 1000, draw, name_of);
-  if (problems.size() < size) {
-    throw Error("these settings give only " + std::to_string(problems.size()) + " different held-out problems, not " +
-                    std::to_string(size),
-                "lower held_out_size, or raise steps_high");
-  }
-  return problems;
+  return tasks::draw_different<Problem>(settings_.held_out_size, 20 * settings_.held_out_size + 1000, draw, name_of,
+                                        "these settings give", "held-out problems",
+                                        "lower held_out_size, or raise steps_high");
 }
 
 // A slip is left out where it would lead to a number without two digits.
@@ -181,7 +176,7 @@ void WordProblems::training_item(std::int64_t index, const RandomStream& random,
 }
 
 void WordProblems::held_out_item(std::int64_t index, TaskItem& item) const {
-  render(tasks::held_out_at(held_out_, index), item);
+  render(tasks::item_at(held_out_, index), item);
 }
 
 }  // namespace
