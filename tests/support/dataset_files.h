@@ -58,12 +58,7 @@ class DatasetFiles : public testing::Test {
 
   /// What is said against the files; "" if nothing.
   static std::string error_of(const Values& values) {
-    try {
-      open_dataset(values);
-    } catch (const Error& error) {
-      return std::string(error.what()) + "\n= " + error.hint();
-    }
-    return "";
+    return test::error_of([&] { open_dataset(values); });
   }
   std::string error_of(const std::string& file, Values values = {}) const {
     values.emplace("training_files", Files{file});

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <core/text/utf8.h>
+
+#include <drift/random.h>
 #include <drift/reward.h>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -8,6 +11,8 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
@@ -49,6 +54,44 @@ inline void check_reward_cases(const std::string& name, const TaskItem& usual) {
     EXPECT_EQ(result.status, status) << result.reason;
     EXPECT_THAT(result.reason, testing::HasSubstr(json.at(3).get<std::string>()));
   }
+}
+
+/// Nothing that a model can write breaks the judge, every reason is one printable line, and threads agree. Responses
+/// are bytes, any of the words, or any of the first `plain`; at most `longest` of them.
+/// @return the reasons
+inline std::vector<std::string> judge_any_bytes(const Reward& reward, const TaskItem& item,
+                                                const std::vector<std::string>& words, std::int64_t plain,
+                                                std::int64_t longest) {
+  const RandomStream random(7, "bytes");
+  const auto judge_all = [&](std::vector<std::string>& reasons) {
+    for (std::int64_t i = 0; i < 5000; ++i) {
+      std::string response;
+      const std::int64_t length = random.below(longest, {.step = i});
+      for (std::int64_t j = 1; j <= length; ++j) {
+        const RandomPoint point{.step = i, .position = j};
+        const auto count = i % 4 == 1 ? plain : static_cast<std::int64_t>(words.size());
+        response += i % 4 == 0 ? std::string(1, static_cast<char>(random.below(256, point)))
+                               : words[static_cast<std::size_t>(random.below(count, point))];
+      }
+      RewardResult result;
+      reward.score({response, &item}, result);
+      EXPECT_TRUE(result.value >= 0 && result.value <= 1);
+      reasons.push_back(result.reason);
+    }
+  };
+  std::vector<std::string> alone;
+  judge_all(alone);
+  for (const std::string& reason : alone) {
+    EXPECT_EQ(valid_utf8(reason), reason);
+    EXPECT_THAT(reason, testing::Not(testing::HasSubstr("\n")));
+    EXPECT_NE(reason, "");
+  }
+  std::vector<std::vector<std::string>> together(3);
+  std::vector<std::thread> threads;
+  for (auto& reasons : together) threads.emplace_back([&] { judge_all(reasons); });
+  for (auto& thread : threads) thread.join();
+  for (const auto& reasons : together) EXPECT_EQ(reasons, alone);
+  return alone;
 }
 
 }  // namespace drift::test

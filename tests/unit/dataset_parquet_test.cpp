@@ -26,12 +26,7 @@ std::unique_ptr<test::DatasetTask> open(Values values, const std::string& file =
 }
 
 std::string error_of(const Values& values, const std::string& file = fixture()) {
-  try {
-    open(values, file);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { open(values, file); });
 }
 
 class Parquet : public testing::Test {

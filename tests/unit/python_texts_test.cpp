@@ -62,12 +62,7 @@ class PythonFile : public testing::Test {
     TaskItem item;
     item.id = "one";
     item.reference = "reference";
-    try {
-      checked_verdict(*make<Reward>(file), {"response", &item});
-    } catch (const Error& error) {
-      return std::string(error.what()) + "\n  = " + error.hint();
-    }
-    return "no error";
+    return test::error_of([&] { checked_verdict(*make<Reward>(file), {"response", &item}); });
   }
   test::TemporaryFolder folder_;
 };
@@ -130,7 +125,7 @@ class First(drift.Reward):
   const std::string two = write("two.py", one + "class Second(First):\n    \"\"\"The second.\"\"\"\n");
   EXPECT_EQ(declared(ComponentKind::kReward, two + ":Second").doc, "The second.");
   EXPECT_THAT(error_of(two), HasSubstr("declares several: First, Second, and `file` names no reward"));
-  EXPECT_THAT(error_of(two + ":Frist"), HasSubstr("two.py has no reward `Frist`\n  = did you mean `First`?"));
+  EXPECT_THAT(error_of(two + ":Frist"), HasSubstr("two.py has no reward `Frist` | did you mean `First`?"));
 }
 
 TEST_F(PythonFile, AModuleBesideTheFileCanBeImported) {
@@ -258,7 +253,7 @@ class R(drift.Reward):
         super().__init__(**values)
         raise drift.Error("the table is missing", "write one")
 )")),
-              HasSubstr("constructor: the table is missing\n  = write one"));
+              HasSubstr("constructor: the table is missing | write one"));
 }
 
 TEST_F(PythonFile, WhatIsReturnedIsChecked) {

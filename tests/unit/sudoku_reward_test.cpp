@@ -1,11 +1,9 @@
 // Reward `sudoku`: what counts as a solved puzzle.
 
-#include <core/text/utf8.h>
 #include <drift/error.h>
 #include <gmock/gmock.h>
 
 #include <sstream>
-#include <thread>
 
 #include "tests/support/reward_cases.h"
 #include "tests/support/sudoku.h"
@@ -15,7 +13,11 @@ namespace {
 
 using test::make_sudoku;
 using testing::HasSubstr;
+using testing::StartsWith;
 using Values = std::map<std::string, Parameter::Value>;
+
+constexpr const char* kPuzzle = "0401002010030310";
+constexpr const char* kSolution = "2431312412434312";
 
 TaskItem item_of(const std::string& puzzle, const std::string& solution) {
   TaskItem item;
@@ -25,7 +27,7 @@ TaskItem item_of(const std::string& puzzle, const std::string& solution) {
 }
 
 RewardResult score(const std::string& response, const Values& values = {},
-                   const TaskItem& item = item_of("0401002010030310", "2431312412434312")) {
+                   const TaskItem& item = item_of(kPuzzle, kSolution)) {
   RewardResult result;
   result.reason = "left over from the response before";
   make_sudoku<Reward>(values)->score({response, &item}, result);
@@ -39,9 +41,7 @@ void expect(const RewardResult& result, double value, bool solved, RewardStatus 
   EXPECT_THAT(result.reason, HasSubstr(reason));
 }
 
-TEST(SudokuReward, IsAsTheTableSays) {
-  test::check_reward_cases("sudoku", item_of("0401002010030310", "2431312412434312"));
-}
+TEST(SudokuReward, IsAsTheTableSays) { test::check_reward_cases("sudoku", item_of(kPuzzle, kSolution)); }
 
 TEST(SudokuReward, AnySingleWrongCellIsRefused) {
   const std::string right = "2431\n3124\n1243\n4312";
@@ -79,9 +79,6 @@ TEST(SudokuReward, CellsTakeTheNearestSolution) {
     EXPECT_DOUBLE_EQ(score(test::lines(nearly), {{"score", "cells"}}, item).value, 11.0 / 12);
   }
 }
-
-constexpr const char* kPuzzle = "0401002010030310";
-constexpr const char* kSolution = "2431312412434312";
 
 TaskItem item_with(const std::string& reference, const std::string& question = {}) {
   TaskItem item;
@@ -124,53 +121,33 @@ TEST(SudokuReward, ASolutionAloneIsComparedExactly) {
 TEST(SudokuReward, AForeignReferenceIsAnError) {
   const auto reward = make_sudoku<Reward>();
   RewardResult result;
-  const auto error_of = [&](const TaskItem& item) -> std::string {
-    try {
-      reward->score({"2431", &item}, result);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+  const auto error_of = [&](const TaskItem& item) {
+    return test::error_of([&] { reward->score({"2431", &item}, result); });
   };
   for (const std::string reference :
        {"", "42", "{}", "[", R"({"puzzle": 1, "solution": 2})", R"({"puzzle": "12", "solution": "34"})",
         R"({"puzzle": "1030040102004003"})", "2431312412434311", "2431312412434310", R"({"ground_truth_answer": 5})"}) {
-    EXPECT_EQ(error_of(item_with(reference, kPuzzle)), "cannot read the reference of item the item") << reference;
+    EXPECT_THAT(error_of(item_with(reference, kPuzzle)), StartsWith("cannot read the reference of item the item | "))
+        << reference;
   }
-  EXPECT_EQ(error_of(item_with(kSolution)),
-            "item the item has a solution but no puzzle, in its reference or its question");
-  EXPECT_EQ(error_of(item_with(record("0401002010030311", kSolution))),
-            "the reference of item the item is no solution of its puzzle 0401002010030311");
+  EXPECT_THAT(error_of(item_with(kSolution)),
+              StartsWith("item the item has a solution but no puzzle, in its reference or its question | "));
+  EXPECT_THAT(error_of(item_with(record("0401002010030311", kSolution))),
+              StartsWith("the reference of item the item is no solution of its puzzle 0401002010030311 | "));
   EXPECT_THROW(reward->score({"2431", nullptr}, result), Error);
 }
 
-// Nothing that a model can write breaks the judge, and every reason is one printable line.
-TEST(SudokuReward, AnyBytesAreJudged) {
-  const RandomStream random(7, "bytes");
-  const std::vector<std::string> words = {"1234", "2143",     "3",         "\n",   "\n",
-                                          " ",    "<answer>", "</answer>", "\xC3", std::string(1, '\0')};
-  const TaskItem item = item_of("0401002010030310", "2431312412434312");
+TEST(SudokuReward, AnyBytesAreJudgedAndThreadsAgree) {
+  const std::vector<std::string> words = {
+      "2431\n3124\n", "1243\n4312", "1243\n4321",        "1234", "2143", "3", "\n", "\n", " ", "<answer>",
+      "</answer>",    "\xC3",       std::string(1, '\0')};
+  const TaskItem item = item_of(kPuzzle, kSolution);
   for (const Values& values :
        {Values{}, Values{{"answer", "tags"}, {"unclosed", "lenient"}}, Values{{"score", "cells"}}}) {
     const auto reward = make_sudoku<Reward>(values);
-    for (std::int64_t i = 0; i < 5000; ++i) {
-      std::string response;
-      const std::int64_t length = random.below(64, {.step = i});
-      for (std::int64_t j = 1; j <= length; ++j) {
-        const RandomPoint point{.step = i, .position = j};
-        if (i % 2 == 0) {
-          response += static_cast<char>(random.below(256, point));
-        } else {
-          response += words[static_cast<std::size_t>(random.below(10, point))];
-        }
-      }
-      RewardResult result;
-      reward->score({response, &item}, result);
-      EXPECT_TRUE(result.value >= 0 && result.value <= 1);
-      EXPECT_EQ(valid_utf8(result.reason), result.reason);
-      EXPECT_THAT(result.reason, testing::Not(HasSubstr("\n")));
-      EXPECT_NE(result.reason, "");
-    }
+    const auto reasons = test::judge_any_bytes(*reward, item, words, 3, 24);
+    if (values.count("answer") == 0) EXPECT_THAT(reasons, testing::Contains("solved"));
+    if (values.count("score") > 0) EXPECT_THAT(reasons, testing::Contains(HasSubstr("empty cells right")));
     for (const char c : {'1', '\n', '<', '\0'}) {
       const std::string long_response(1 << 20, c);
       RewardResult result;
@@ -178,26 +155,6 @@ TEST(SudokuReward, AnyBytesAreJudged) {
       EXPECT_EQ(result.value, 0);
     }
   }
-}
-
-TEST(SudokuReward, ThreadsAgree) {
-  const auto reward = make_sudoku<Reward>({{"score", "cells"}});
-  const TaskItem item = item_of("0401002010030310", "2431312412434312");
-  const auto judge_all = [&](std::vector<double>& values) {
-    for (std::int64_t i = 0; i < 2000; ++i) {
-      const std::string grid = std::to_string(1111111111111111 + i * 987654321);
-      RewardResult result;
-      reward->score({test::lines(grid), &item}, result);
-      values.push_back(result.value);
-    }
-  };
-  std::vector<double> alone;
-  judge_all(alone);
-  std::vector<std::vector<double>> together(4);
-  std::vector<std::thread> threads;
-  for (auto& values : together) threads.emplace_back([&] { judge_all(values); });
-  for (auto& thread : threads) thread.join();
-  for (const auto& values : together) EXPECT_EQ(values, alone);
 }
 
 TEST(SudokuReward, TheTestFileIsJudgedRight) {

@@ -43,12 +43,7 @@ void expect_share(std::size_t hits, std::size_t count, double expected, const st
 }
 
 std::string error_of(const std::map<std::string, Parameter::Value>& values) {
-  try {
-    make_sudoku<Task>(values);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::error_of([&] { make_sudoku<Task>(values); });
 }
 
 TEST(SudokuTask, AnItemIsAGridBetweenTwoSpecialTokens) {
@@ -309,8 +304,8 @@ TEST(SudokuTask, AFileOfPuzzlesIsReadWithCare) {
     return error_of({{"held_out_file", path.string()}});
   };
   const std::string held_out = *held_out_grids().begin();
-  EXPECT_EQ(with("Puzzle,Solution\n0" + held_out.substr(1) + "," + held_out + "\n"), "no error");
-  EXPECT_EQ(with("Puzzle,Solution\r\n0" + held_out.substr(1) + "," + held_out + "\r\n"), "no error");
+  EXPECT_EQ(with("Puzzle,Solution\n0" + held_out.substr(1) + "," + held_out + "\n"), "");
+  EXPECT_EQ(with("Puzzle,Solution\r\n0" + held_out.substr(1) + "," + held_out + "\r\n"), "");
   EXPECT_THAT(with("Puzzle,Solution\n"), HasSubstr("no puzzle of"));
   EXPECT_THAT(with(""), HasSubstr("no puzzle of"));
   EXPECT_THAT(with("0" + held_out.substr(1) + "," + held_out), HasSubstr(":1: the header `Puzzle,Solution` is"));

@@ -36,12 +36,7 @@ std::unique_ptr<Task> with_slips(const std::vector<double>& forgotten_carries, d
 const std::vector<double> kNone = {0, 0, 0};
 
 std::string error_of(const Values& values) {
-  try {
-    make_task(values);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::error_of([&] { make_task(values); });
 }
 
 int apply(int value, char sign, int operand) {
