@@ -3,13 +3,14 @@
 
 #include <gmock/gmock.h>
 
-#include <sys/syscall.h>
+#include <seccomp.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include "sandbox.h"
@@ -269,69 +270,18 @@ tell(attempt(fcntl.ioctl, 0, termios.TIOCSTI, b'x'), attempt(os.openpty)))")
 
 /// The numbers of this architecture's system calls that nothing may use, as a Python list.
 std::string dangerous_system_calls() {
-  constexpr long kNumbers[] = {SYS_ptrace,
-                               SYS_process_vm_readv,
-                               SYS_process_vm_writev,
-                               SYS_unshare,
-                               SYS_setns,
-                               SYS_mount,
-                               SYS_umount2,
-                               SYS_pivot_root,
-                               SYS_chroot,
-                               SYS_bpf,
-                               SYS_perf_event_open,
-                               SYS_add_key,
-                               SYS_request_key,
-                               SYS_keyctl,
-                               SYS_io_uring_setup,
-                               SYS_io_uring_enter,
-                               SYS_io_uring_register,
-                               SYS_userfaultfd,
-                               SYS_kexec_load,
-                               SYS_init_module,
-                               SYS_finit_module,
-                               SYS_personality,
-                               SYS_clone,
-                               SYS_clone3,
-                               SYS_execveat,
-                               SYS_pidfd_open,
-                               SYS_pidfd_send_signal,
-                               SYS_rt_sigqueueinfo,
-                               SYS_tkill,
-                               SYS_tgkill,
-                               SYS_setpgid,
-                               SYS_prctl,
-                               SYS_seccomp,
-                               SYS_setuid,
-                               SYS_setgroups,
-                               SYS_capset,
-                               SYS_name_to_handle_at,
-                               SYS_open_by_handle_at,
-                               SYS_fanotify_init,
-                               SYS_inotify_init1,
-                               SYS_mq_open,
-                               SYS_msgget,
-                               SYS_semget,
-                               SYS_mlockall,
-                               SYS_sync,
-                               SYS_reboot,
-                               SYS_swapon,
-                               SYS_sethostname,
-                               SYS_settimeofday,
-                               SYS_sched_setaffinity,
-                               SYS_setpriority,
-                               SYS_timer_create,
-                               SYS_io_setup,
-                               SYS_fsopen,
-                               SYS_open_tree,
-                               SYS_quotactl,
-                               SYS_acct,
-                               SYS_syslog,
-                               SYS_signalfd4,
-                               SYS_membarrier,
-                               SYS_landlock_create_ruleset};
+  std::istringstream names(
+      "ptrace process_vm_readv process_vm_writev unshare setns mount umount2 pivot_root chroot bpf perf_event_open "
+      "add_key request_key keyctl io_uring_setup io_uring_enter io_uring_register userfaultfd kexec_load "
+      "init_module finit_module personality clone clone3 execveat pidfd_open pidfd_send_signal rt_sigqueueinfo "
+      "tkill tgkill setpgid prctl seccomp setuid setgroups capset name_to_handle_at open_by_handle_at fanotify_init "
+      "inotify_init1 mq_open msgget semget mlockall sync reboot swapon sethostname settimeofday sched_setaffinity "
+      "setpriority timer_create io_setup fsopen open_tree quotactl acct syslog signalfd4 membarrier "
+      "landlock_create_ruleset");
   std::string list = "[";
-  for (const long number : kNumbers) {
+  for (std::string name; names >> name;) {
+    const int number = seccomp_syscall_resolve_name(name.c_str());
+    EXPECT_GE(number, 0) << name;
     list += std::to_string(number) + ",";
   }
   return list + "]";
