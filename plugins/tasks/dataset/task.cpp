@@ -1,4 +1,3 @@
-#include "drawn_items.h"
 #include "loader.h"
 #include "settings.h"
 
@@ -23,6 +22,12 @@ void say_once(const std::string& note) {
   static std::set<std::string> said;
   const std::lock_guard lock(mutex);
   if (said.insert(note).second) std::cerr << "note: task `dataset`: " + note + "\n";
+}
+
+const TaskItem& at(const std::vector<TaskItem>& items, std::int64_t index, const std::string& kind) {
+  if (index >= 0 && index < static_cast<std::int64_t>(items.size())) return items[static_cast<std::size_t>(index)];
+  throw Error("there is no " + kind + " item " + std::to_string(index) + ", only " + std::to_string(items.size()) +
+              " from 0 on");
 }
 
 // Which item comes at `position` of round `round`: for every round, a random permutation of 0 … size-1. A pure function
@@ -79,16 +84,14 @@ void DatasetTask::training_item(std::int64_t index, const RandomStream& random, 
   listed_item(shuffle_ ? shuffled(position, size, round, random.child("order")) : position, item);
 }
 
-void DatasetTask::held_out_item(std::int64_t index, TaskItem& item) const { item = tasks::item_at(held_out_, index); }
+void DatasetTask::held_out_item(std::int64_t index, TaskItem& item) const { item = at(held_out_, index, "held-out"); }
 
-void DatasetTask::listed_item(std::int64_t index, TaskItem& item) const {
-  item = tasks::item_at(training_, index, "training");
-}
+void DatasetTask::listed_item(std::int64_t index, TaskItem& item) const { item = at(training_, index, "training"); }
 
 void DatasetTask::keep(const std::vector<std::int64_t>& indices) {
   std::vector<TaskItem> kept;
   kept.reserve(indices.size());
-  for (const std::int64_t index : indices) kept.push_back(tasks::item_at(training_, index, "training"));
+  for (const std::int64_t index : indices) kept.push_back(at(training_, index, "training"));
   training_ = std::move(kept);
 }
 

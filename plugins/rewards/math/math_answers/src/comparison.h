@@ -102,10 +102,8 @@ class Comparer {
   bool same_solutions(Place truth, Place prediction);
   bool operands_equal(const std::vector<Place>& truth, const std::vector<Place>& prediction);
   bool consistent(Place chain);
-  std::optional<bool> proportional(Place truth, Place prediction);
-  std::optional<bool> proportional_at_points(Place wanted, Place given);
+  std::optional<int> proportional(Place truth, Place prediction);
   Place difference(Place relation);
-  bool same_direction(Place truth, Place prediction);
 
   bool is_equation(Place at) const;
   bool is_assignment(Place at) const;

@@ -70,7 +70,8 @@ class Judgement {
     read_set_in_words(tree, truth_, wanted, given);
     read_set_in_words(tree, prediction_, given, wanted);
     short_unit_ = wanted.short_unit || given.short_unit;
-    not_a_number_ = wanted.reason == kNotANumber || given.reason == kNotANumber;
+    const auto is_nan = [](const Reading& one) { return std::string_view(one.reason) == kNotANumber; };
+    not_a_number_ = is_nan(wanted) || is_nan(given);
     Comparison result{false, {}, wanted.parsed(), given.parsed()};
     const bool wanted_words = wanted.parsed() && tree.kind(wanted.root) == Kind::kText;
     const bool given_words = given.parsed() && tree.kind(given.root) == Kind::kText;
@@ -119,12 +120,11 @@ class Judgement {
 }  // namespace
 
 Comparison compare_answers(std::string_view truth, std::string_view prediction, const Options& options) {
-  if (auto plain = in_ascii(truth); plain != truth) return compare_answers(plain, prediction, options);
-  if (auto plain = in_ascii(prediction); plain != prediction) return compare_answers(truth, plain, options);
-  if (is_doubled(truth)) return compare_answers(undoubled(truth), prediction, options);
-  if (is_doubled(prediction)) return compare_answers(truth, undoubled(prediction), options);
-  if (auto plain = undecorated(truth); plain != truth) return compare_answers(plain, prediction, options);
-  if (auto plain = undecorated(prediction); plain != prediction) return compare_answers(truth, plain, options);
+  for (const auto rewritten : {in_ascii, undoubled, undecorated}) {
+    const std::string plain_truth = rewritten(truth), plain_prediction = rewritten(prediction);
+    if (plain_truth != truth || plain_prediction != prediction)
+      return compare_answers(plain_truth, plain_prediction, options);
+  }
   if (const Choice wanted = choice(truth); !wanted.letter.empty()) {
     const Comparison by_letter = compare_answers(wanted.letter, prediction, options);
     const bool has_letter = !choice(prediction).letter.empty() || wanted.content == wanted.letter;

@@ -29,10 +29,7 @@ Reading read_answer(std::string_view text, ShortUnits short_units, Tokens& token
 /// Rewrite other notations as the usual ones: ]2, 5[ as (2, 5), (1, 2) U (3, 4), systems of equations as lists.
 void rewrite_notations(Tokens& tokens);
 
-/// Whether every backslash of `text` is doubled, as in JSON that was never read: \\frac{1}{2}.
-bool is_doubled(std::string_view text);
-
-/// `text` with each two backslashes as one.
+/// `text` with each two backslashes as one where all are doubled, as in JSON that was never read: \\frac{1}{2}.
 std::string undoubled(std::string_view text);
 
 /// `text` without what only changes its look: \textcolor{red}, \hspace{2mm}.

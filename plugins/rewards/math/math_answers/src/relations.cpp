@@ -10,11 +10,9 @@
 namespace math_answers {
 namespace {
 
-constexpr unsigned kPoints = 6;
-constexpr unsigned kSignDraws = 8;
-constexpr unsigned kSamples = 12;  // of equations that are not rational, the last third with negative variables
+constexpr unsigned kSamples = 12;  // the last third with negative variables
 constexpr int kFewestSamples = 4;
-constexpr slong kSamplePrecision = 256;
+constexpr slong kSamplePrecision = 1024;
 constexpr slong kSampleDecided = -150;  // bits
 
 bool is_descending(Relation relation) { return relation == Relation::kGreater || relation == Relation::kGreaterEqual; }
@@ -112,7 +110,7 @@ bool Comparer::operands_equal(const std::vector<Place>& truth, const std::vector
 
 bool Comparer::equations(Place truth, Place prediction) {
   const auto ratio = proportional(truth, prediction);
-  if (ratio.value_or(false)) {
+  if (ratio.value_or(0) != 0) {
     how_ = "as equations";
     return true;
   }
@@ -133,13 +131,12 @@ bool Comparer::inequalities(Place truth, Place prediction) {
   const Rising given = rising(tree_, prediction);
   if (wanted.relations != given.relations) return same_solutions(truth, prediction);
   if (operands_equal(wanted.operands, given.operands)) return true;
-  if (wanted.operands.size() != 2 || !proportional(truth, prediction).value_or(false)) {
-    return same_solutions(truth, prediction);
-  }
+  const int sign = wanted.operands.size() == 2 ? proportional(truth, prediction).value_or(0) : 0;
+  if (sign == 0) return same_solutions(truth, prediction);
   if (wanted.relations.front() == Relation::kNotEqual) return true;
   const bool same_side =
       is_descending(tree_[tree_.right(truth)].relation) == is_descending(tree_[tree_.right(prediction)].relation);
-  return same_direction(truth, prediction) == same_side;
+  return (sign > 0) == same_side;
 }
 
 // Whether a variable stands alone, or in each of several inequalities; another form may only repeat the problem.
@@ -170,38 +167,15 @@ Place Comparer::difference(Place relation) {
   return tree_.add(Kind::kSum, tree_.share(tree_.left(relation)), right);
 }
 
-// Whether left side - right side of one is a constant, not zero, times that of the other. Nothing if it cannot be told.
-std::optional<bool> Comparer::proportional(Place truth, Place prediction) {
+// Whether left side - right side of one is a constant times that of the other at points where it is not zero: the sign
+// of the constant, 0 if there is none. Nothing if it cannot be told.
+std::optional<int> Comparer::proportional(Place truth, Place prediction) {
   if (tree_.count(truth) != 2 || tree_.count(prediction) != 2) return std::nullopt;
   const Place wanted = difference(truth);
   const Place given = difference(prediction);
-  struct Values {
-    std::uint64_t wanted = 0, given = 0;
-  };
-  std::optional<Values> first[2];  // for each prime
-  for (unsigned draw = 0; draw < kPoints; ++draw) {
-    Values here;
-    const Outcome one = evaluate_modulo(tree_, wanted, draw, work_, here.wanted);
-    const Outcome other = evaluate_modulo(tree_, given, draw, work_, here.given);
-    if (one == Outcome::kTooLarge || other == Outcome::kTooLarge) return std::nullopt;
-    if (one == Outcome::kOther || other == Outcome::kOther) return proportional_at_points(wanted, given);
-    if (one == Outcome::kUndefined || other == Outcome::kUndefined) return std::nullopt;
-    if (here.wanted == 0 || here.given == 0) return false;
-    auto& reference = first[draw % 2];
-    if (!reference) reference = here;
-    const std::uint64_t prime = prime_of_draw(draw);
-    if (multiply_modulo(here.wanted, reference->given, prime) !=
-        multiply_modulo(here.given, reference->wanted, prime)) {
-      return false;
-    }
-  }
-  return true;
-}
-
-// The same by real numbers, for equations with roots, sines and the like.
-std::optional<bool> Comparer::proportional_at_points(Place wanted, Place given) {
   Ball first_wanted;
   Ball first_given;
+  int sign = 0;
   int samples = 0;
   for (unsigned i = 0; i < kSamples; ++i) {
     const SamplePoint point{i, 3 * i >= 2 * kSamples, 0, true};
@@ -212,6 +186,7 @@ std::optional<bool> Comparer::proportional_at_points(Place wanted, Place given) 
     if (evaluate_ball(tree_, given, point, kSamplePrecision, work_, b, scale) != Outcome::kValue) continue;
     if (acb_contains_zero(a.get()) || acb_contains_zero(b.get())) continue;
     if (samples++ == 0) {
+      sign = arb_is_positive(a.real()) == arb_is_positive(b.real()) ? 1 : -1;
       acb_swap(first_wanted.get(), a.get());
       acb_swap(first_given.get(), b.get());
       continue;
@@ -221,29 +196,11 @@ std::optional<bool> Comparer::proportional_at_points(Place wanted, Place given) 
     Magnitude product;
     acb_get_mag(product.get(), a.get());
     acb_sub(a.get(), a.get(), b.get(), kSamplePrecision);
-    if (!acb_contains_zero(a.get())) return false;
+    if (!acb_contains_zero(a.get())) return 0;
     if (!within(a, product, kSampleDecided)) --samples;
   }
   if (samples < kFewestSamples) return std::nullopt;
-  return true;
-}
-
-// Of proportional relations: whether the factor is positive.
-bool Comparer::same_direction(Place truth, Place prediction) {
-  const Place wanted = difference(truth);
-  const Place given = difference(prediction);
-  constexpr slong kPrecision = 128;
-  for (unsigned number = 0; number < kSignDraws; ++number) {
-    Ball a;
-    Ball b;
-    Magnitude scale;
-    if (evaluate_ball(tree_, wanted, {number, false}, kPrecision, work_, a, scale) != Outcome::kValue) continue;
-    if (evaluate_ball(tree_, given, {number, false}, kPrecision, work_, b, scale) != Outcome::kValue) continue;
-    arb_mul(a.real(), a.real(), b.real(), kPrecision);
-    if (arb_is_positive(a.real())) return true;
-    if (arb_is_negative(a.real())) return false;
-  }
-  return false;
+  return sign;
 }
 
 }  // namespace math_answers

@@ -152,21 +152,22 @@ class Constants {
 
 enum class Agreement { kSame, kDifferent, kSkipped, kOneSided };
 
-Agreement at_point(const Tree& tree, Place a, Place b, SamplePoint point, Work& work) {
+Agreement at_point(const Tree& tree, Place a, Place b, SamplePoint point, slong precision, Work& work) {
   Ball left;
   Ball right;
   Magnitude scale;
-  const Outcome one = evaluate_ball(tree, a, point, kSamplePrecision, work, left, scale);
-  const Outcome other = evaluate_ball(tree, b, point, kSamplePrecision, work, right, scale);
+  const Outcome one = evaluate_ball(tree, a, point, precision, work, left, scale);
+  const Outcome other = evaluate_ball(tree, b, point, precision, work, right, scale);
   const bool left_counts = one == Outcome::kValue;
   const bool right_counts = other == Outcome::kValue;
   if (!left_counts || !right_counts) return left_counts || right_counts ? Agreement::kOneSided : Agreement::kSkipped;
-  acb_sub(left.get(), left.get(), right.get(), kSamplePrecision);
+  acb_sub(left.get(), left.get(), right.get(), precision);
   if (!acb_contains_zero(left.get())) return Agreement::kDifferent;
   return within(left, scale, kSampleDecided) ? Agreement::kSame : Agreement::kSkipped;
 }
 
-// Where both are real, they must agree, for positive variables and for negative ones.
+// Where both are real, they must agree, for positive variables and for negative ones; at one point by more bits, as x
+// and x + 10^{-90} do not.
 Finding compare_at_points(const Tree& tree, Place a, Place b, Work& work) {
   const bool complex = contains(tree, a, Kind::kImaginary) || contains(tree, b, Kind::kImaginary);
   int same = 0;
@@ -174,7 +175,8 @@ Finding compare_at_points(const Tree& tree, Place a, Place b, Work& work) {
   constexpr unsigned kNearPoints = kPositivePoints + kNegativePoints;
   for (unsigned i = 0; i < kNearPoints || (i < kNearPoints + kFarPoints && same < kFewestPoints); ++i) {
     const bool negative = i >= kPositivePoints && i < kNearPoints;
-    switch (at_point(tree, a, b, {i, negative, i < kNearPoints ? 0 : kFar, !complex}, work)) {
+    const slong precision = i + 1 == kPositivePoints ? kPrecisions[1] : kSamplePrecision;
+    switch (at_point(tree, a, b, {i, negative, i < kNearPoints ? 0 : kFar, !complex}, precision, work)) {
       case Agreement::kSame: ++same; break;
       case Agreement::kDifferent: return {false, ""};
       case Agreement::kOneSided: ++one_sided; break;
@@ -191,13 +193,6 @@ Finding compare_at_points(const Tree& tree, Place a, Place b, Work& work) {
 Finding compare_scalars(const Tree& tree, Place truth, Place prediction, const Options& options, Work& work) {
   if (!has_variables(tree, truth) && !has_variables(tree, prediction)) {
     return Constants(tree, truth, prediction, options, work).run();
-  }
-  bool equal = false;
-  switch (equal_modulo(tree, truth, prediction, work, equal)) {
-    case Outcome::kValue: return {equal, equal ? "as rational functions" : ""};
-    case Outcome::kUndefined: return {false, "undefined"};
-    case Outcome::kTooLarge: return {false, "too large to compute"};
-    case Outcome::kOther: break;
   }
   return compare_at_points(tree, truth, prediction, work);
 }

@@ -64,20 +64,6 @@ bool joins_another(std::string_view text) {
   return letter_in_brackets || choice(text).letter.size() == 1;
 }
 
-}  // namespace
-
-std::string undecorated(std::string_view text) {
-  std::string kept(text);
-  for (const std::string command : {"\\textcolor", "\\color", "\\colorbox", "\\hspace"}) {
-    for (std::size_t at = 0; (at = kept.find(command, at)) != std::string::npos; ++at) {
-      const std::size_t close = kept.find('}', at);
-      const char next = kept[at + command.size()];
-      if (close != std::string::npos && (next == '{' || next == '[')) kept.replace(at, close + 1 - at, " ");
-    }
-  }
-  return kept;
-}
-
 bool is_doubled(std::string_view text) {
   bool names_command = false;
   for (std::size_t i = text.find('\\'); i != std::string_view::npos; i = text.find('\\', i)) {
@@ -93,7 +79,22 @@ bool is_doubled(std::string_view text) {
   return names_command;
 }
 
+}  // namespace
+
+std::string undecorated(std::string_view text) {
+  std::string kept(text);
+  for (const std::string command : {"\\textcolor", "\\color", "\\colorbox", "\\hspace"}) {
+    for (std::size_t at = 0; (at = kept.find(command, at)) != std::string::npos; ++at) {
+      const std::size_t close = kept.find('}', at);
+      const char next = kept[at + command.size()];
+      if (close != std::string::npos && (next == '{' || next == '[')) kept.replace(at, close + 1 - at, " ");
+    }
+  }
+  return kept;
+}
+
 std::string undoubled(std::string_view text) {
+  if (!is_doubled(text)) return std::string(text);
   std::string kept;
   for (std::size_t i = 0; i < text.size(); ++i) {
     kept += text[i];

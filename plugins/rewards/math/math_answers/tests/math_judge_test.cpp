@@ -69,6 +69,10 @@ TEST(Judge, ThreadsDoNotDisturbEachOther) {
       for (int k = 0; k < 200; ++k) {
         const std::string response = "\\boxed{\\pi\\sqrt{2} + " + std::to_string(k % 8) + "/7}";
         ASSERT_EQ(judge(response, truth).equal(), k % 8 == i);
+        for (const auto& [answer, same] : {std::pair("\\boxed{\\cos 13^\\circ}", "\\sin 77^\\circ"),
+                                           std::pair("\\boxed{2\\sin x\\cos x}", "\\sin 2x"),
+                                           std::pair("\\boxed{\\frac{2005}{2005!}}", "\\frac{1}{2004!}")})
+          ASSERT_TRUE(judge(answer, same).equal());
       }
     });
   }
