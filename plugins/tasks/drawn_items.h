@@ -76,10 +76,10 @@ std::vector<Item> draw_different(std::int64_t size, std::int64_t most, const Dra
 
 /// @throws Error if there is no such item
 template <class Item>
-const Item& item_at(const std::vector<Item>& items, std::int64_t index, const char* kind = "held-out") {
+const Item& held_out_at(const std::vector<Item>& items, std::int64_t index) {
   if (index >= 0 && index < std::ssize(items)) return items[static_cast<std::size_t>(index)];
-  throw Error(std::string("there is no ") + kind + " item " + std::to_string(index) + ", only " +
-              std::to_string(items.size()) + " from 0 on");
+  throw Error("there is no held-out item " + std::to_string(index) + ", only " + std::to_string(items.size()) +
+              " from 0 on");
 }
 
 /// Puzzles of a text file. `parse(line, number)` returns an optional, empty for a line without a puzzle, or throws an

@@ -124,7 +124,7 @@ void CountdownTask::training_item(std::int64_t index, const RandomStream& random
 }
 
 void CountdownTask::held_out_item(std::int64_t index, TaskItem& item) const {
-  render(tasks::item_at(held_out_, index), item);
+  render(tasks::held_out_at(held_out_, index), item);
 }
 
 Puzzle CountdownTask::draw(const RandomStream& random, RandomPoint point) const {

@@ -156,7 +156,7 @@ void SudokuTask::training_item(std::int64_t index, const RandomStream& random, T
 }
 
 void SudokuTask::held_out_item(std::int64_t index, TaskItem& item) const {
-  render(tasks::item_at(held_out_, index), item);
+  render(tasks::held_out_at(held_out_, index), item);
 }
 
 // A puzzle that cannot be used is thrown away whole and drawn again, so that fewer blanks are a little more frequent.

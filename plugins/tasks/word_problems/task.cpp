@@ -176,7 +176,7 @@ void WordProblems::training_item(std::int64_t index, const RandomStream& random,
 }
 
 void WordProblems::held_out_item(std::int64_t index, TaskItem& item) const {
-  render(tasks::item_at(held_out_, index), item);
+  render(tasks::held_out_at(held_out_, index), item);
 }
 
 }  // namespace
