@@ -34,14 +34,10 @@ bool is_new_key(const ResolvedValue* value, const std::map<std::string, std::str
   return value != nullptr && value->origin.kind == Origin::Kind::kDefault && !known.contains(key);
 }
 
-bool may_change(const ResolvedValue* value) {
-  return value != nullptr && (value->role == KeyRole::kOptimization || value->role == KeyRole::kLength);
-}
-
 std::string advice(const std::vector<Difference>& refused, const RunConfig& config) {
   std::string settings;
   for (const Difference& difference : refused) {
-    if (!may_change(config.find(difference.key))) {
+    if (!may_change_on_resume(difference.key)) {
       return "continue with the run's own config.toml, or start a new run in another folder with --out";
     }
     settings += " --set " + difference.key + "=" + difference.here;
@@ -85,7 +81,8 @@ void check_continued(const RunConfig& config, const std::map<std::string, std::s
   std::erase_if(refused, [&](const Difference& difference) {
     const ResolvedValue* value = config.find(difference.key);
     if (is_new_key(value, point.state.settings, difference.key)) return true;
-    return may_change(value) && (own_file || value->origin.kind == Origin::Kind::kCommandLine);
+    return value != nullptr && may_change_on_resume(difference.key) &&
+           (own_file || value->origin.kind == Origin::Kind::kCommandLine);
   });
   if (refused.empty()) return;
   throw Error("checkpoint " + point.folder.string() + " was written with a different configuration:" + listed(refused),

@@ -119,7 +119,7 @@ class Resolver {
     }
     const bool complete = !schema.component || component;
     if (schema.component) section.values.front() = chosen;
-    for (ResolvedValue& value : section.values) value.role = schema.role_of(value.name);
+    for (ResolvedValue& value : section.values) value.effect = schema.effect_of(value.name);
     for (const auto& [key, leaf] : merged_.leaves) {
       if (section_of(key) == schema.name && complete)
         check_known(key, leaf, schema, component ? &*component : nullptr, specs);

@@ -21,7 +21,7 @@ struct ResolvedValue {
   Parameter::Value value;
   Origin origin;
   bool is_path = false;
-  KeyRole role = KeyRole::kResult;
+  KeyEffect effect;
 };
 
 /// What somebody should know of a run, in one line: about all of it, or about a setting of the command line, of the

@@ -1,5 +1,6 @@
 #include <core/config/schema.h>
 
+#include <core/config/document.h>
 #include <core/config/run_settings.h>
 #include <core/config/training_settings.h>
 
@@ -11,43 +12,27 @@
 namespace drift {
 namespace {
 
-using enum KeyRole;
+constexpr KeyEffect kTraining{KeyRole::kTraining}, kResult{KeyRole::kTraining, /*on_responses=*/true},
+    kMeasurement{KeyRole::kMeasurement}, kResponses{KeyRole::kMeasurement, /*on_responses=*/true},
+    kBookkeeping{KeyRole::kBookkeeping};
 
-using Roles = std::map<std::string, KeyRole, std::less<>>;
+using Effects = std::map<std::string, KeyEffect, std::less<>>;
 
-/// @param exceptions  the keys whose role is not the section's
-SectionSchema section(std::string name, std::string doc, KeyRole role, std::vector<Parameter> keys, Roles exceptions,
-                      std::optional<ComponentKind> component, std::vector<ConfigPurpose> needed_for) {
+/// @param exceptions  the keys whose effect is not the section's
+SectionSchema section(std::string name, std::string doc, KeyEffect effect, std::vector<Parameter> keys,
+                      Effects exceptions, std::optional<ComponentKind> component,
+                      std::vector<ConfigPurpose> needed_for) {
   for ([[maybe_unused]] const auto& [key, other] : exceptions) assert(std::ranges::count(keys, key, &Parameter::name));
-  return {std::move(name), std::move(doc),       role, std::move(keys), std::move(exceptions),
+  return {std::move(name), std::move(doc),       effect, std::move(keys), std::move(exceptions),
           component,       std::move(needed_for)};
 }
 
 /// A section whose keys a struct of run_settings.h or training_settings.h declares.
 template <class Settings>
-SectionSchema section(std::string doc, KeyRole role, Roles exceptions, std::vector<ConfigPurpose> needed_for,
+SectionSchema section(std::string doc, KeyEffect effect, Effects exceptions, std::vector<ConfigPurpose> needed_for,
                       std::optional<ComponentKind> component = std::nullopt) {
-  return section(Settings::kSection, std::move(doc), role, declared_keys<Settings>(), std::move(exceptions), component,
-                 std::move(needed_for));
-}
-
-/// Of what [train] and [pretrain] have.
-Roles roles_of_training() {
-  Roles roles{{"steps", kLength},
-              {"checkpoint_every", kBookkeeping},
-              {"keep_checkpoints", kBookkeeping},
-              {"memory_budget_mib", kMeasurement},
-              {"offload", kMeasurement}};
-  for (const char* key : {"learning_rate", "schedule", "warmup_steps", "final_fraction", "beta1", "beta2", "epsilon",
-                          "weight_decay", "gradient_clip", "moments"})
-    roles[key] = kOptimization;
-  return roles;
-}
-
-Roles roles_of_policy_training() {
-  Roles roles = roles_of_training();
-  roles["gap_responses"] = kMeasurement;
-  return roles;
+  return section(Settings::kSection, std::move(doc), effect, declared_keys<Settings>(), std::move(exceptions),
+                 component, std::move(needed_for));
 }
 
 std::vector<SectionSchema> make_sections() {
@@ -55,6 +40,12 @@ std::vector<SectionSchema> make_sections() {
   using enum ComponentKind;
   const std::vector<ConfigPurpose> with_model = {kTrain, kPretrain, kEval, kGenerate, kModelOnly};
   const std::vector<ConfigPurpose> all = {kTrain, kPretrain, kEval, kGenerate, kModelOnly, kJudge, kData};
+  const Effects of_training = {{"checkpoint_every", kBookkeeping},
+                               {"keep_checkpoints", kBookkeeping},
+                               {"memory_budget_mib", kMeasurement},
+                               {"offload", kMeasurement}};
+  Effects of_policy_training = of_training;
+  of_policy_training["gap_responses"] = kMeasurement;
   std::vector<SectionSchema> sections = {
       section<RunSettings>("the run itself", kMeasurement,
                            {{"name", kBookkeeping}, {"seed", kResult}, {"memory_gib", kBookkeeping}}, all),
@@ -89,10 +80,10 @@ std::vector<SectionSchema> make_sections() {
       section<ReferenceSettings>("the policy that the KL compares with, where the loss has one", kTraining,
                                  {{"offload", kMeasurement}}, {kTrain}),
       section<ValueModelSettings>("a value model (critic): tokens get generalised advantages    (docs/algorithms.md)",
-                                  kTraining, {{"learning_rate", kOptimization}}, {kTrain}),
-      section<TrainSettings>("the optimisation", kTraining, roles_of_policy_training(), {kTrain}),
+                                  kTraining, {}, {kTrain}),
+      section<TrainSettings>("the optimisation", kTraining, of_policy_training, {kTrain}),
       section<PretrainSettings>("masked-diffusion likelihood training on a task's demonstrations", kTraining,
-                                roles_of_training(), {kPretrain}),
+                                of_training, {kPretrain}),
       section<AlarmLimits>("when a run warns that it goes wrong; a limit of 0 turns its alarm off    (docs/runs.md)",
                            kBookkeeping, {}, {kTrain, kPretrain}),
       section<ReportSettings>(
@@ -110,9 +101,9 @@ bool SectionSchema::needed(ConfigPurpose purpose) const {
   return std::find(needed_for.begin(), needed_for.end(), purpose) != needed_for.end();
 }
 
-KeyRole SectionSchema::role_of(std::string_view key) const {
-  const auto found = roles.find(key);
-  return found == roles.end() ? role : found->second;
+KeyEffect SectionSchema::effect_of(std::string_view key) const {
+  const auto found = effects.find(key);
+  return found == effects.end() ? effect : found->second;
 }
 
 const std::vector<SectionSchema>& config_sections() {
@@ -127,6 +118,14 @@ const SectionSchema* find_section(std::string_view name) {
                        : s.name == name;
   });
   return found == sections.end() ? nullptr : &*found;
+}
+
+bool may_change_on_resume(std::string_view key) {
+  static const std::vector<Parameter> of_adamw = declared_keys<AdamwSettings>();
+  const std::string_view section = section_of(key), name = name_of(key);
+  return (section == TrainSettings::kSection || section == PretrainSettings::kSection ||
+          section == ValueModelSettings::kSection) &&
+         (name == "steps" || std::ranges::count(of_adamw, name, &Parameter::name) > 0);
 }
 
 }  // namespace drift

@@ -39,14 +39,18 @@ std::string full_key(const SectionSchema& section, std::string_view name) {
   return title.substr(1, title.size() - 2) + "." + std::string(name);
 }
 
-const char* role_text(KeyRole role) {
-  switch (role) {
-    case KeyRole::kResult: return "what training computes, and how items are answered and judged";
-    case KeyRole::kTraining: return "what training computes";
-    case KeyRole::kOptimization: return "what training computes; --set may change it when a run is resumed";
-    case KeyRole::kLength: return "how long training goes on; --set may change it when a run is resumed";
-    case KeyRole::kResponses: return "how items are answered and judged outside training";
-    case KeyRole::kMeasurement: return "no weight and no response; it may change when a run is resumed";
+std::string effect_text(const SectionSchema& section, std::string_view name) {
+  const KeyEffect effect = section.effect_of(name);
+  switch (effect.role) {
+    case KeyRole::kTraining:
+      return std::string("what training computes") +
+             (effect.on_responses ? ", and how items are answered and judged" : "") +
+             (may_change_on_resume(section.name + "." + std::string(name))
+                  ? "; --set may change it when a run is resumed"
+                  : "");
+    case KeyRole::kMeasurement:
+      return effect.on_responses ? "how items are answered and judged outside training"
+                                 : "no weight and no response; it may change when a run is resumed";
     case KeyRole::kBookkeeping: return "no number; it may change when a run is resumed";
   }
   return "";
@@ -116,7 +120,7 @@ Rows place_of(const Registry& registry, const SectionSchema& section, std::strin
                {"also in", other_sections(section, name)},
                {"read by", readers(section)},
                {"short form", short_form == short_forms.end() ? "" : short_form->second},
-               {"decides", role_text(section.role_of(name))}};
+               {"decides", effect_text(section, name)}};
   std::erase_if(rows, [](const std::vector<std::string>& row) { return row.back().empty(); });
   const Rows presets = preset_rows(registry, key);
   rows.insert(rows.end(), presets.begin(), presets.end());

@@ -30,7 +30,7 @@ std::vector<IndexedRun> runs_directly_in(const fs::path& folder) {
 bool sets_runs_apart(const std::string& key) {
   if (section_of(key).empty() || key == "run.seed" || key == "run.threads") return false;
   const SectionSchema* section = find_section(section_of(key));
-  return section == nullptr || section->role_of(name_of(key)) != KeyRole::kBookkeeping;
+  return section == nullptr || section->effect_of(name_of(key)).role != KeyRole::kBookkeeping;
 }
 
 /// As TOML; a path is absolute, so that runs in different folders can name the same file.

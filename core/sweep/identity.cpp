@@ -11,16 +11,16 @@ namespace {
 namespace fs = std::filesystem;
 
 bool counts(const ResolvedSection& section, const ResolvedValue& value, IdentityOf what) {
-  using enum KeyRole;
+  const bool trains = section.name == TrainSettings::kSection || section.name == PretrainSettings::kSection;
   switch (what) {
-    case IdentityOf::kRun: return value.role != kBookkeeping;
+    case IdentityOf::kRun: return value.effect.role != KeyRole::kBookkeeping;
     case IdentityOf::kTraining:
       // A run may be made longer, unless its learning rate falls towards its end.
-      if (value.role == kLength) return section.params.get<std::string>("schedule") != "constant";
-      return value.role == kResult || value.role == kTraining || value.role == kOptimization;
+      if (trains && value.name == "steps") return section.params.get<std::string>("schedule") != "constant";
+      return value.effect.role == KeyRole::kTraining;
     default:
       if (value.is_path && (section.name == "model" || section.name == "task")) return false;
-      return value.role == kResult || value.role == kResponses;
+      return value.effect.on_responses;
   }
 }
 

@@ -85,7 +85,7 @@ std::string different_settings(const SweepPlan& plan, std::size_t cell) {
     for (const ResolvedValue& value : section.values) {
       const std::string key = section.name + "." + value.name;
       const bool is_axis = std::ranges::count(plan.file.axes, key, &GridAxis::name) > 0;
-      if (value.role == KeyRole::kBookkeeping || key == "run.seed" || is_axis) continue;
+      if (value.effect.role == KeyRole::kBookkeeping || key == "run.seed" || is_axis) continue;
       const ResolvedValue* other = config_of(plan, beside).find(key);
       if (other != nullptr && other->value == value.value) continue;
       text += (text.empty() ? "" : ", ") + key + " = " + to_toml(value.value);
