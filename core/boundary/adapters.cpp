@@ -72,25 +72,25 @@ std::vector<std::string> target_modules(const std::vector<std::string>& targets,
   return modules;
 }
 
-AdapterDescription described_adapter(const RunConfig& config, const std::vector<std::string>& available) {
+AdapterDescription described_adapter(const RunConfig& config) {
   const auto settings = config.get<AdapterSettings>();
-  AdapterDescription adapter;
-  if (!settings.path.empty()) {
-    adapter = read_adapter(settings.path);
-    for (const std::string& module : adapter.modules) {
-      if (std::ranges::count(available, module) > 0) continue;
-      throw Error(
-          "the adapter in " + settings.path + " is not one of this model, which has no `" + module + "`",
-          adapter.base.empty() ? "check that it was trained on this checkpoint" : "it was trained on " + adapter.base);
-    }
-  } else {
-    adapter.rank = settings.rank;
-    adapter.alpha = settings.alpha;
-    adapter.modules = target_modules(settings.targets, available);
-  }
+  AdapterDescription adapter{settings.rank, settings.alpha, 0, {}, {}};
+  if (!settings.path.empty()) adapter = read_adapter(settings.path);
   adapter.dropout = settings.dropout;
-  adapter.base = config.get<ModelSettings>().path;
   return adapter;
+}
+
+std::vector<std::string> modules_of(const AdapterDescription& adapter, const RunConfig& config,
+                                    const std::vector<std::string>& available) {
+  const auto settings = config.get<AdapterSettings>();
+  if (settings.path.empty()) return target_modules(settings.targets, available);
+  for (const std::string& module : adapter.modules) {
+    if (std::ranges::count(available, module) > 0) continue;
+    throw Error(
+        "the adapter in " + settings.path + " is not one of this model, which has no `" + module + "`",
+        adapter.base.empty() ? "check that it was trained on this checkpoint" : "it was trained on " + adapter.base);
+  }
+  return adapter.modules;
 }
 
 void initialize_adapters(const std::vector<NamedTensor>& adapter_parameters, const RandomStream& random) {

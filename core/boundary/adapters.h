@@ -28,9 +28,13 @@ std::vector<std::string> target_modules(const std::vector<std::string>& targets,
 /// "q_proj", "k_proj", …: what distinguishes the modules of one layer.
 std::vector<std::string> last_words(const std::vector<std::string>& modules);
 
-/// What [adapter] describes, on a model that can have adapters on these modules: that of adapter.path, with the
-/// dropout of the configuration; else new ones.
-AdapterDescription described_adapter(const RunConfig& config, const std::vector<std::string>& available);
+/// What [adapter] describes: that of adapter.path, with the dropout of the configuration; else new ones, without their
+/// modules.
+AdapterDescription described_adapter(const RunConfig& config);
+
+/// The modules of this adapter on a model that can have adapters on `available`. @throws Error if it lacks some
+std::vector<std::string> modules_of(const AdapterDescription& adapter, const RunConfig& config,
+                                    const std::vector<std::string>& available);
 
 /// New adapters: B is 0, so that the model computes what it does without them; A uniform in ±1 / sqrt(in), as peft has
 /// it (Kaiming's uniform initialisation with a = sqrt(5)).

@@ -29,20 +29,26 @@ at::Device device_of(const RunConfig& config) { return run_device(config.get<Run
 
 bool is_quantized(const RunConfig& config) { return config.get<ModelSettings>().is_quantized(); }
 
-/// The adapter of [adapter] on this model. @throws Error if it can have none.
-AdapterDescription choose_adapter(const Registry& registry, const RunConfig& config) {
-  const auto modules = adaptable_modules(registry, config);
-  if (modules.empty())
-    throw Error("the model `" + config.component("model") + "` cannot have adapters",
-                "adapter.kind = \"none\" trains all weights; drift/model.h says how a model makes adapters");
-  return described_adapter(config, modules);
+/// Of a model of shapes, without adapters.
+ModelConfig model_config_of(const RunConfig& config) {
+  const fs::path folder = model_folder(config);
+  ModelConfig model_config{read_config_json(folder), weight_type(config), at::kMeta};
+  if (const auto file = folder / "generation_config.json"; is_there(file))
+    model_config.generation_config_json = read_json_text(file);
+  if (is_quantized(config)) model_config.quantization = config.get<ModelSettings>().quantize;
+  return model_config;
 }
 
-/// With its adapters, if the run has some.
-Loaded<Model> create_run_model(const Registry& registry, const RunConfig& config, at::Device device) {
-  const fs::path folder = model_folder(config);
-  if (!has_adapter(config)) return create_model(registry, config, folder, device);
-  return create_model(registry, config, folder, device, adapter_json(choose_adapter(registry, config)));
+Loaded<Model> create_model(const Registry& registry, const RunConfig& config, const ModelConfig& model_config) try {
+  auto model = create_component<Model>(registry, config, "model", &model_config);
+  if (is_quantized(config) && capability<nn::PackedWeights>(*model) == nullptr) {
+    throw Error(
+        "the model `" + model.name() + "` cannot hold its weights in 4 bits: it lacks the capability `PackedWeights`",
+        "[model] quantize = \"none\"; backbones built on core/nn have it");
+  }
+  return model;
+} catch (const Error& error) {  // the component is given the text, not the file
+  throw Error(std::string(error.what()) + "\n  in " + (model_folder(config) / "config.json").string(), error.hint());
 }
 
 /// Of weights that are divided among ranks, this rank's share.
@@ -82,47 +88,48 @@ void load_or_initialize(Model& model, const RunConfig& config) {
 
 }  // namespace
 
-Loaded<Model> create_model(const Registry& registry, const RunConfig& config, const fs::path& folder, at::Device device,
-                           const std::string& adapter) {
-  ModelConfig model_config{read_config_json(folder), weight_type(config), device};
-  model_config.adapter_json = adapter;
-  if (const auto file = folder / "generation_config.json"; is_there(file))
-    model_config.generation_config_json = read_json_text(file);
-  if (is_quantized(config)) model_config.quantization = config.get<ModelSettings>().quantize;
-  try {
-    auto model = create_component<Model>(registry, config, "model", &model_config);
-    if (is_quantized(config) && capability<nn::PackedWeights>(*model) == nullptr) {
-      throw Error(
-          "the model `" + model.name() + "` cannot hold its weights in 4 bits: it lacks the capability `PackedWeights`",
-          "[model] quantize = \"none\"; backbones built on core/nn have it");
-    }
-    return model;
-  } catch (const Error& error) {  // the component is given the text, not the file
-    throw Error(std::string(error.what()) + "\n  in " + (folder / "config.json").string(), error.hint());
+ModelShapes::ModelShapes(const Registry& registry, const RunConfig& config, WhichAdapters adapters)
+    : registry_(registry), config_(config), made_of_(model_config_of(config)) {
+  if (!has_adapter(config) || (adapters == WhichAdapters::kSaved && config.get<AdapterSettings>().path.empty())) {
+    model_ = create(at::kMeta);
+    return;
   }
+  adapter_ = described_adapter(config);
+  AdapterDescription everywhere = *adapter_;
+  everywhere.modules.clear();
+  model_ = create(at::kMeta, everywhere);
+  const auto available = adapted_modules(adapter_parameters(*model_));
+  if (available.empty())
+    throw Error("the model `" + config.component("model") + "` cannot have adapters",
+                "adapter.kind = \"none\" trains all weights; drift/model.h says how a model makes adapters");
+  adapter_->modules = modules_of(*adapter_, config, available);
+  adapter_->base = model_folder(config);
+  if (adapter_->modules.size() < available.size()) model_ = create(at::kMeta);
 }
 
-Loaded<Model> open_model_shapes(const Registry& registry, const RunConfig& config) {
-  return create_run_model(registry, config, at::kMeta);
-}
-
-std::vector<std::string> adaptable_modules(const Registry& registry, const RunConfig& config) {
+std::vector<std::string> ModelShapes::adaptable_modules() const {
   const AdapterDescription everywhere{.rank = 1, .alpha = 1, .dropout = 0, .modules = {}, .base = {}};
-  const auto model = create_model(registry, config, model_folder(config), at::kMeta, adapter_json(everywhere));
-  return adapted_modules(adapter_parameters(*model));
+  return adapted_modules(adapter_parameters(*create(at::kMeta, everywhere)));
+}
+
+Loaded<Model> ModelShapes::create(at::Device device, const std::optional<AdapterDescription>& adapter) const {
+  ModelConfig model_config = made_of_;
+  model_config.device = device;
+  if (adapter) model_config.adapter_json = adapter_json(*adapter);
+  return create_model(registry_, config_, model_config);
 }
 
 ModelTraits read_model_traits(const Registry& registry, const RunConfig& config) {
-  return create_model(registry, config, model_folder(config), at::kMeta)->traits();
+  return create_model(registry, config, model_config_of(config))->traits();
 }
 
-Loaded<Model> open_model(const Registry& registry, const RunConfig& config, const fs::path& folder) {
-  const fs::path adapter = config.get<AdapterSettings>().path;
-  auto model = adapter.empty() ? create_model(registry, config, folder, device_of(config))
-                               : create_run_model(registry, config, device_of(config));
-  if (adapter.empty()) {
-    load_weights(*model, folder, model->parameters());
+Loaded<Model> open_model(const ModelShapes& shapes) {
+  const RunConfig& config = shapes.config();
+  auto model = shapes.create(device_of(config));
+  if (!shapes.adapter()) {
+    load_weights(*model, model_folder(config), model->parameters());
   } else {
+    const fs::path adapter = config.get<AdapterSettings>().path;
     require_trained_base(adapter, model_folder(config));
     load_or_initialize(*model, config);
     load_adapter(adapter, adapter_parameters(*model));
@@ -130,8 +137,9 @@ Loaded<Model> open_model(const Registry& registry, const RunConfig& config, cons
   return model;
 }
 
-Loaded<Model> open_initial_model(const Registry& registry, const RunConfig& config) {
-  auto model = create_run_model(registry, config, device_of(config));
+Loaded<Model> open_initial_model(const ModelShapes& shapes) {
+  const RunConfig& config = shapes.config();
+  auto model = shapes.create(device_of(config));
   load_or_initialize(*model, config);
   if (!has_adapter(config)) return model;
   const auto adapters = adapter_parameters(*model);
@@ -147,8 +155,9 @@ Loaded<Model> open_initial_model(const Registry& registry, const RunConfig& conf
   return model;
 }
 
-Loaded<Model> open_resumed_model(const Registry& registry, const RunConfig& config, const fs::path& checkpoint) {
-  auto model = create_run_model(registry, config, device_of(config));
+Loaded<Model> open_resumed_model(const ModelShapes& shapes, const fs::path& checkpoint) {
+  const RunConfig& config = shapes.config();
+  auto model = shapes.create(device_of(config));
   if (has_adapter(config)) {
     load_or_initialize(*model, config);
     load_adapter(checkpoint, adapter_parameters(*model));
@@ -157,11 +166,6 @@ Loaded<Model> open_resumed_model(const Registry& registry, const RunConfig& conf
     load_weights(*model, checkpoint, model->parameters());
   }
   return model;
-}
-
-std::optional<AdapterDescription> run_adapter(const Registry& registry, const RunConfig& config) {
-  if (!has_adapter(config)) return std::nullopt;
-  return choose_adapter(registry, config);
 }
 
 void check_trainable(const RunConfig& config) {

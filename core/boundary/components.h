@@ -51,37 +51,56 @@ Loaded<T> create_component(const Registry& registry, const RunConfig& config, st
   return Loaded<T>(make_from_plugin<T>(*entry, config.section(section), model_config), name);
 }
 
-/// The model of `[model]` on the meta device, with the adapters of `[adapter]`: traits, names and shapes, no memory for
-/// weights.
-Loaded<Model> open_model_shapes(const Registry& registry, const RunConfig& config);
+/// Which adapters of `[adapter]` a model has.
+enum class WhichAdapters {
+  kAll,    ///< a saved one, or new ones for training
+  kSaved,  ///< a saved one
+};
 
-/// The modules of the model of `[model]` that can have adapters, in full; none if it cannot have any.
-std::vector<std::string> adaptable_modules(const Registry& registry, const RunConfig& config);
+/// The model of `[model]` before its weights: made once, on the meta device. Models that are opened are made of the
+/// same.
+class ModelShapes {
+ public:
+  /// @throws Error if the model cannot be made, or cannot have these adapters
+  ModelShapes(const Registry& registry, const RunConfig& config, WhichAdapters adapters);
 
-/// The model of `[model]` on a device, with room for weights and nothing in it.
-/// @param adapter  as ModelConfig::adapter_json; empty: without adapters
-Loaded<Model> create_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder,
-                           at::Device device, const std::string& adapter = {});
+  const RunConfig& config() const { return config_; }
+  /// Traits, names and shapes; no memory for weights.
+  const Loaded<Model>& model() const { return model_; }
+  const ModelTraits& traits() const { return model_->traits(); }
+  /// None: all weights are trained.
+  const std::optional<AdapterDescription>& adapter() const { return adapter_; }
+  /// The modules that can have adapters, in full; none if the model cannot have any.
+  std::vector<std::string> adaptable_modules() const;
 
-/// What the model of `[model]` declares: config.json is read, no memory is allocated for weights.
+  /// The same model on a device, with room for weights and nothing in it.
+  Loaded<Model> create(at::Device device) const { return create(device, adapter_); }
+
+ private:
+  Loaded<Model> create(at::Device device, const std::optional<AdapterDescription>& adapter) const;
+
+  const Registry& registry_;
+  RunConfig config_;
+  ModelConfig made_of_;
+  Loaded<Model> model_;
+  std::optional<AdapterDescription> adapter_;
+};
+
+/// What the model of `[model]` declares, whatever `[adapter]` says.
 ModelTraits read_model_traits(const Registry& registry, const RunConfig& config);
 
-/// Open the model that `[model]` names, with weights from `folder` (a checkpoint) or, if the configuration says so,
-/// random; and the saved adapter of adapter.path, if there is one.
+/// Open the model with the weights of its folder or, with a saved adapter, with what that was trained on.
+/// @param shapes  without new adapters
 /// @throws Error if the folder's files and the model do not fit together.
-Loaded<Model> open_model(const Registry& registry, const RunConfig& config, const std::filesystem::path& folder);
+Loaded<Model> open_model(const ModelShapes& shapes);
 
 /// The model that a run begins with: weights of `[model] path`, or as `[model] initialize` says; with the adapters of
 /// `[adapter]`, saved or new.
-Loaded<Model> open_initial_model(const Registry& registry, const RunConfig& config);
+Loaded<Model> open_initial_model(const ModelShapes& shapes);
 
 /// The model of a run that continues from one of its checkpoints: that holds the weights or, if the run has adapters,
 /// these alone.
-Loaded<Model> open_resumed_model(const Registry& registry, const RunConfig& config,
-                                 const std::filesystem::path& checkpoint);
-
-/// The adapters that a run trains; none: it trains all weights.
-std::optional<AdapterDescription> run_adapter(const Registry& registry, const RunConfig& config);
+Loaded<Model> open_resumed_model(const ModelShapes& shapes, const std::filesystem::path& checkpoint);
 
 /// Bytes of the weights as the model holds them, which may be of shapes: those in 4 bits take less.
 std::int64_t weight_bytes(const Model& model);

@@ -26,8 +26,6 @@ std::int64_t bytes_of(const std::vector<NamedTensor>& tensors) {
   return bytes;
 }
 
-fs::path folder_of(const RunConfig& config) { return config.get<ModelSettings>().path; }
-
 /// Brings the weights of a model's blocks from the checkpoint's files to where they are computed with. Blocks take
 /// turns with one place on the CPU, with two on a device.
 class BlockStream final : public nn::BlockSource {
@@ -112,9 +110,10 @@ std::optional<std::int64_t> parameters_of_blocks(const Model& model) {
   return model.traits().layers * one;
 }
 
-Loaded<Model> open_streamed_model(const Registry& registry, const RunConfig& config) {
-  const fs::path folder = folder_of(config);
-  auto model = create_model(registry, config, folder, run_device(config.get<RunSettings>().device_name()));
+Loaded<Model> open_streamed_model(const ModelShapes& shapes) {
+  const RunConfig& config = shapes.config();
+  const fs::path folder = config.get<ModelSettings>().path;
+  auto model = shapes.create(run_device(config.get<RunSettings>().device_name()));
   require_streamable(config, *model);
   check_parameters(folder, model->parameters());
   auto& blocks = *capability<BlockWeightsOnDemand>(*model);

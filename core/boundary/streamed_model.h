@@ -27,6 +27,6 @@ std::optional<std::int64_t> parameters_of_blocks(const Model& model);
 /// files and are read, converted and copied to the device again in each forward, a block at a time. The numbers are
 /// those of the same model in memory. The files must stay as they are.
 /// @throws Error as open_model() and require_streamable()
-Loaded<Model> open_streamed_model(const Registry& registry, const RunConfig& config);
+Loaded<Model> open_streamed_model(const ModelShapes& shapes);
 
 }  // namespace drift

@@ -195,9 +195,10 @@ int test_claims(const ClaimsOptions& options) {
   const RunConfig& config = loaded.run.config;
   const Registry& registry = loaded.run.registry();
   prepare_device(config);
-  const RunPrompts prompts(loaded.run);
+  const ModelShapes shapes(registry, config, WhichAdapters::kAll);
+  const RunPrompts prompts(loaded.run, shapes.traits());
   auto task = open_training_task(registry, config, prompts.encoder);
-  const auto model = open_initial_model(registry, config);
+  const auto model = open_initial_model(shapes);
   const ClaimBatches batches(registry, config, *model, prompts.encoder, std::move(task.task));
 
   Totals totals;

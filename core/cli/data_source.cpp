@@ -10,9 +10,9 @@
 
 namespace drift {
 
-RunPrompts::RunPrompts(const LoadedRun& run)
+RunPrompts::RunPrompts(const LoadedRun& run, const ModelTraits& model_traits)
     : tokenizer(Tokenizer::open(run.model_folder())),
-      traits(read_model_traits(run.registry(), run.config)),
+      traits(model_traits),
       encoder(run.config.get<PromptSettings>(), tokenizer, traits) {}
 
 std::vector<TaskItem> training_items(const Loaded<Task>& task, std::uint64_t seed, std::int64_t generated) {
@@ -50,7 +50,7 @@ void DataSource::open_prompts() {
     missing_model_ = folder.empty() ? "no model is named: --model FOLDER" : "no model at " + folder.string();
     return;
   }
-  prompts_.emplace(run_);
+  prompts_.emplace(run_, read_model_traits(registry(), config()));
 }
 
 std::vector<TaskItem> DataSource::training_items(std::int64_t generated) const {

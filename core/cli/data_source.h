@@ -20,7 +20,7 @@ constexpr std::int64_t kFirstItems = 1000;
 /// What makes prompts of a run's items. The model's weights are not read.
 struct RunPrompts {
   /// @throws Error if the model's folder has no tokenizer, or no prompt can be made for the model
-  explicit RunPrompts(const LoadedRun& run);
+  RunPrompts(const LoadedRun& run, const ModelTraits& model_traits);
   RunPrompts(const RunPrompts&) = delete;
 
   Tokenizer tokenizer;

@@ -181,23 +181,24 @@ int print_plan(const TrainingOptions& options, bool json, const MakeComponents& 
   check_value_model(config, dry.ranks.count);
   const auto device = find_device(config);
   const fs::path folder = config.get<ModelSettings>().path;
-  const auto shapes = open_model_shapes(run.plugins->registry, config);
+  const ModelShapes model(run.plugins->registry, config, WhichAdapters::kAll);
+  const Model& shapes = *model.model();
   dry.notes = config.warnings();
   if (!config.get<ModelSettings>().random_weights) {
     if (CheckpointWeights::exist_in(folder)) {
-      check_parameters(folder, has_adapter(config) ? base_parameters(*shapes) : shapes->parameters());
+      check_parameters(folder, has_adapter(config) ? base_parameters(shapes) : shapes.parameters());
     } else {
       dry.notes.push_back("there are no weights in " + folder.string() +
                           " yet: their names and shapes were not checked");
     }
   }
-  const Tokenizer tokenizer = tokenizer_of(folder, shapes->traits(), dry.notes);
-  const PromptEncoder prompts(config.get<PromptSettings>(), tokenizer, shapes->traits());
+  const Tokenizer tokenizer = tokenizer_of(folder, model.traits(), dry.notes);
+  const PromptEncoder prompts(config.get<PromptSettings>(), tokenizer, model.traits());
   TrainingTask training_task = open_training_task(run.plugins->registry, config, prompts);
   const PolicyComponents components = make_components(run, std::move(training_task.task));
   const auto evaluation = evaluation_rollout(run);
-  dry.plan = plan_training(config, *shapes, prompts, components, evaluation ? &*evaluation : nullptr, dry.ranks);
-  dry.exchanged = exchanged_bytes(exchange_work(config, *shapes, dry.plan), dry.ranks);
+  dry.plan = plan_training(config, shapes, prompts, components, evaluation ? &*evaluation : nullptr, dry.ranks);
+  dry.exchanged = exchanged_bytes(exchange_work(config, shapes, dry.plan), dry.ranks);
   const TrainingPlan& plan = dry.plan;
 
   const fs::path path = run_path(options, config);

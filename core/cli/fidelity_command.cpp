@@ -71,6 +71,7 @@ struct Method {
 /// What all methods share.
 struct Bench {
   LoadedRun run;
+  ModelShapes shapes;
   RunPrompts prompts;
   TrainingTask task;
   Judge judge;
@@ -79,11 +80,12 @@ struct Bench {
 
   explicit Bench(LoadedRun loaded)
       : run(std::move(loaded)),
-        prompts(run),
+        shapes(run.registry(), run.config, WhichAdapters::kAll),
+        prompts(run, shapes.traits()),
         task(open_training_task(run.registry(), run.config, prompts.encoder)),
         judge(run.registry(), run.config),
         rollout(create_component<Rollout>(run.registry(), run.config, "rollout")),
-        model(open_initial_model(run.registry(), run.config)) {}
+        model(open_initial_model(shapes)) {}
 
   const Registry& registry() const { return run.registry(); }
   RandomStream random() const { return RandomStream(run.seed(), "fidelity"); }

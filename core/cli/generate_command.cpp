@@ -182,7 +182,8 @@ int generate(const GenerateOptions& options) {
   const auto& config = run.config;
   for (const std::string& note : config.warnings(/*file_is_known=*/true)) log_warning(note);
   prepare_device(config);
-  const RunPrompts prompts(run);
+  const ModelShapes shapes(run.registry(), config, WhichAdapters::kSaved);
+  const RunPrompts prompts(run, shapes.traits());
   const Tokenizer& tokenizer = prompts.tokenizer;
   const ModelTraits& traits = prompts.traits;
   const auto rollout = create_component<Rollout>(run.registry(), config, "rollout");
@@ -190,7 +191,7 @@ int generate(const GenerateOptions& options) {
   Answered answered{read_prompts(options.source, run, prompts, length), options.samples, {}};
   // Whether the page can be written shows before the work. The file is made after it, so that Ctrl-C leaves none.
   if (!options.html.empty()) const AtomicFile tried(options.html);
-  const auto model = open_model(run.registry(), config, run.model_folder());
+  const auto model = open_model(shapes);
 
   std::vector<std::vector<std::int64_t>> ids;
   for (const AskedPrompt& prompt : answered.prompts) ids.push_back(prompt.token_ids);

@@ -60,22 +60,22 @@ Loaded<Rollout> evaluation_rollout(const LoadedRun& run) {
   return create_component<Rollout>(run.plugins->registry, run.config, "evaluation.rollout");
 }
 
-void require_memory(const LoadedRun& run, const PromptEncoder& prompts, const MakeComponents& make_components) {
+void require_memory(const LoadedRun& run, const Model& shapes, const PromptEncoder& prompts,
+                    const MakeComponents& make_components) {
   const auto& registry = run.plugins->registry;
   const RunConfig& config = run.config;
   const Sharding ranks = run_sharding(config);
   const auto available = available_memory_of(config, run_device(config.get<RunSettings>().device_name()));
   if (!available.device) return;
-  const auto shapes = open_model_shapes(registry, config);
   const LossNeeds needs = checked_needs(*create_component<LossEstimator>(registry, config, "algorithm.loss"));
   const std::int64_t budget = config.get<TrainSettings>().memory_budget;
-  const auto least = static_cast<double>(least_memory(config, *shapes, needs, ranks) + resident_memory() + budget);
+  const auto least = static_cast<double>(least_memory(config, shapes, needs, ranks) + resident_memory() + budget);
   if (least < kAmple * static_cast<double>(*available.device)) return;
 
   const auto components = make_components(run, open_training_task(registry, config, prompts).task);
   const auto evaluation = evaluation_rollout(run);
   const TrainingPlan plan =
-      plan_training(config, *shapes, prompts, components, evaluation ? &*evaluation : nullptr, ranks);
+      plan_training(config, shapes, prompts, components, evaluation ? &*evaluation : nullptr, ranks);
   take_component_metrics();  // what was counted while planning is no step's
   const std::string shortage = memory_shortage(plan.memory, available);
   if (shortage.empty()) return;

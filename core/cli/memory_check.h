@@ -33,7 +33,8 @@ Sharding run_sharding(const RunConfig& config);
 
 /// Before the weights are read. Collective. Where the run's plan needs more memory than there is, it is an error on the
 /// CPU, where plans were measured, and a warning elsewhere.
-void require_memory(const LoadedRun& run, const PromptEncoder& prompts, const MakeComponents& make_components);
+void require_memory(const LoadedRun& run, const Model& shapes, const PromptEncoder& prompts,
+                    const MakeComponents& make_components);
 
 /// The rollout of a run's evaluations; nothing where it has none.
 Loaded<Rollout> evaluation_rollout(const LoadedRun& run);

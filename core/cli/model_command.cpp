@@ -53,15 +53,12 @@ std::string gibibytes(std::int64_t bytes) {
   return format_decimal(static_cast<double>(bytes) / (1 << 20), 2) + " MiB";
 }
 
-std::int64_t count_of(const std::vector<NamedTensor>& parameters) {
-  std::int64_t count = 0;
-  for (const NamedTensor& parameter : parameters) count += parameter.tensor.numel();
+/// Of what the checkpoint holds: all but the run's adapters.
+std::int64_t weight_count(const ModelShapes& shapes) {
+  std::int64_t count = parameter_count(*shapes.model());
+  if (!shapes.adapter()) return count;
+  for (const NamedTensor& parameter : adapter_parameters(*shapes.model())) count -= parameter.tensor.numel();
   return count;
-}
-
-/// What the checkpoint holds: all but the run's adapters.
-std::vector<NamedTensor> weights_of(const LoadedRun& run, const Model& model) {
-  return has_adapter(run.config) ? base_parameters(model) : model.parameters();
 }
 
 std::string adapter_text(const AdapterDescription& adapter) {
@@ -69,12 +66,12 @@ std::string adapter_text(const AdapterDescription& adapter) {
 }
 
 /// Of the run's adapters; nothing where it has none.
-std::vector<Row> adapter_rows(const LoadedRun& run, const Model& model) {
-  const auto adapter = run_adapter(run.registry(), run.config);
+std::vector<Row> adapter_rows(const ModelShapes& shapes) {
+  const auto& adapter = shapes.adapter();
   if (!adapter) return {};
-  const auto path = run.config.get<AdapterSettings>().path;
+  const auto path = shapes.config().get<AdapterSettings>().path;
   return {{"adapter", (path.empty() ? "" : path + ": ") + adapter_text(*adapter)},
-          {"", format_integer(parameter_count(model) - count_of(weights_of(run, model))) + " parameters on " +
+          {"", format_integer(parameter_count(*shapes.model()) - weight_count(shapes)) + " parameters on " +
                    std::to_string(adapter->modules.size()) + " projections"}};
 }
 
@@ -112,9 +109,10 @@ Row weights_row(const CheckpointSummary& summary, const WeightTypeSummary& type)
                          gibibytes(type.total.bytes) + "    (" + files + ")"};
 }
 
-void print_info(const LoadedRun& run, const Loaded<Model>& model, const std::filesystem::path& folder) {
-  const ModelTraits& traits = model->traits();
-  const std::int64_t count = count_of(weights_of(run, *model));
+void print_info(const ModelShapes& shapes, const std::filesystem::path& folder) {
+  const Loaded<Model>& model = shapes.model();
+  const ModelTraits& traits = shapes.traits();
+  const std::int64_t count = weight_count(shapes);
   const CheckpointSummary disk = summarize_checkpoint(folder);
   std::vector<Row> rows = {{"checkpoint", folder.string()},
                            {"family", traits.family + "    (model `" + model.name() + "`)"},
@@ -128,9 +126,9 @@ void print_info(const LoadedRun& run, const Loaded<Model>& model, const std::fil
                {"never written", ranges_text(traits)},
                {"row that predicts", row_name(*model)}});
   for (const ChatFormat& format : traits.chat_formats) rows.push_back(chat_row(format));
-  if (const auto words = last_words(adaptable_modules(run.registry(), run.config)); !words.empty())
+  if (const auto words = last_words(shapes.adaptable_modules()); !words.empty())
     rows.push_back({"adapter.targets", joined(words) + "    (of each layer)"});
-  for (Row& row : adapter_rows(run, *model)) rows.push_back(std::move(row));
+  for (Row& row : adapter_rows(shapes)) rows.push_back(std::move(row));
   TextTable memory{{"type", "to run", "to train"}, {false, true, true}};
   for (const MemoryOfType& type : kTypes)
     memory.rows.push_back(
@@ -140,14 +138,15 @@ void print_info(const LoadedRun& run, const Loaded<Model>& model, const std::fil
             << "to train: weights, gradient, AdamW's moments and float32 masters; activations come on top\n";
 }
 
-Json info_json(const LoadedRun& run, const Loaded<Model>& model, const std::filesystem::path& folder) {
-  const ModelTraits& traits = model->traits();
+Json info_json(const ModelShapes& shapes, const std::filesystem::path& folder) {
+  const Loaded<Model>& model = shapes.model();
+  const ModelTraits& traits = shapes.traits();
   Json json;
   json["family"] = traits.family;
   json["model"] = model.name();
-  const std::int64_t count = count_of(weights_of(run, *model));
+  const std::int64_t count = weight_count(shapes);
   json["parameters"] = count;
-  if (const auto adapter = run_adapter(run.registry(), run.config)) {
+  if (const auto& adapter = shapes.adapter()) {
     json["adapter"] = {{"rank", adapter->rank},
                        {"alpha", adapter->alpha},
                        {"modules", adapter->modules},
@@ -178,11 +177,11 @@ Json info_json(const LoadedRun& run, const Loaded<Model>& model, const std::file
 int print_info(const InfoOptions& options) {
   const LoadedRun run = load_run(options.checkpoint.run(), ConfigPurpose::kModelOnly);
   const std::filesystem::path folder = run.model_folder();
-  const auto model = open_model_shapes(run.registry(), run.config);
+  const ModelShapes shapes(run.registry(), run.config, WhichAdapters::kAll);
   if (options.json) {
-    std::cout << json_text(info_json(run, model, folder), 1) << "\n";
+    std::cout << json_text(info_json(shapes, folder), 1) << "\n";
   } else {
-    print_info(run, model, folder);
+    print_info(shapes, folder);
   }
   return 0;
 }
@@ -204,8 +203,7 @@ Json verdict_json(const LogitComparison& found, bool passed) {
 int verify(const VerifyOptions& options) {
   const LoadedRun run = load_run(options.checkpoint.run(), ConfigPurpose::kModelOnly);
   prepare_device(run.config);
-  const std::filesystem::path folder = run.model_folder();
-  const auto model = open_model(run.registry(), run.config, folder);
+  const auto model = open_model({run.registry(), run.config, WhichAdapters::kSaved});
   const auto reference = read_reference_logits(options.reference, model->traits());
   const auto found = check_logits(*model, reference, options.relative_tolerance);
   const bool passed = found.largest_excess <= options.tolerance;
@@ -232,7 +230,7 @@ int merge(const MergeOptions& options) {
   const std::string path = options.adapter.string();
   checkpoint.config.overrides.push_back({"--adapter " + path, "adapter.path", path, /*literal=*/true});
   const LoadedRun run = load_run(checkpoint.run(), ConfigPurpose::kModelOnly);
-  const AdapterDescription adapter = run_adapter(run.registry(), run.config).value();
+  const AdapterDescription adapter = ModelShapes(run.registry(), run.config, WhichAdapters::kSaved).adapter().value();
   require_trained_base(options.adapter, options.checkpoint);
   const std::size_t changed = merge_adapter(options.checkpoint, options.adapter, options.out);
   const CheckpointSummary made = summarize_checkpoint(options.out);

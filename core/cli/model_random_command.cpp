@@ -47,16 +47,17 @@ int write_random(const RandomOptions& options) {
   config.overrides.push_back({"--dtype " + options.dtype, "model.dtype", options.dtype, /*literal=*/true});
   const LoadedRun run = load_run(config, ConfigPurpose::kModelOnly);
   prepare_device(run.config);
-  const auto model = open_model_shapes(run.registry(), run.config);
-  const auto parameters = model->parameters();
+  const ModelShapes shapes(run.registry(), run.config, WhichAdapters::kAll);
+  const Model& model = *shapes.model();
+  const auto parameters = model.parameters();
   check_room(options.out, bytes_of(parameters));
   AtomicFolder folder(options.out);
   if (!has_tokenizer(options.shape.folder))
-    write_file_atomically(folder.path() / "tokenizer.json", shape_tokenizer_json(model->traits()));
+    write_file_atomically(folder.path() / "tokenizer.json", shape_tokenizer_json(model.traits()));
   write_checkpoint_files(folder.path(), parameters, read_config_json(options.shape.folder), options.shape.folder,
                          kMaxWeightFileBytes, random_weights(static_cast<std::uint64_t>(options.seed)));
   folder.publish();
-  std::cout << printable(options.out.string()) << ": " << format_parameters(parameter_count(*model)) << " parameters, "
+  std::cout << printable(options.out.string()) << ": " << format_parameters(parameter_count(model)) << " parameters, "
             << options.dtype << ", " << gigabytes(bytes_of(parameters)) << "\n";
   return 0;
 }

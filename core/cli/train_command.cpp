@@ -21,14 +21,13 @@ PolicyComponents make_components(const LoadedRun& run, Loaded<Task> task) {
 }
 
 /// It begins as the model that the run began with, also after a resume.
-Loaded<Model> open_reference(const LoadedRun& run, const ReferenceSettings& settings) {
-  const auto& registry = run.registry();
+Loaded<Model> open_reference(const ModelShapes& shapes, const ReferenceSettings& settings) {
   if (settings.kind == ReferenceKind::kOld) return {};
-  return settings.offload ? open_streamed_model(registry, run.config) : open_initial_model(registry, run.config);
+  return settings.offload ? open_streamed_model(shapes) : open_initial_model(shapes);
 }
 
-std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model& model, const PromptEncoder& prompts,
-                                               Loaded<Task> task) {
+std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const ModelShapes& shapes, const Model& model,
+                                               const PromptEncoder& prompts, Loaded<Task> task) {
   const auto& config = run.config;
   PolicyComponents components = make_components(run, std::move(task));
   const LossNeeds needs = checked_needs(*components.loss);
@@ -37,12 +36,12 @@ std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model
     if (settings.kind != ReferenceKind::kOld && has_adapter(config)) {
       components.reference.emplace(settings, model);
     } else {
-      components.reference.emplace(settings, open_reference(run, settings));
+      components.reference.emplace(settings, open_reference(shapes, settings));
     }
   }
   if (has_value_model(config)) {
-    components.value = std::make_unique<ValueModel>(ValueSettings::from(config, policy_optimizer(config)),
-                                                    open_initial_model(run.registry(), config));
+    components.value =
+        std::make_unique<ValueModel>(ValueSettings::from(config, policy_optimizer(config)), open_initial_model(shapes));
   }
   return std::make_unique<PolicyTraining>(config, model, prompts, std::move(components));
 }
@@ -60,10 +59,10 @@ int train(const TrainOptions& options) {
 }
 
 int pretrain(const TrainingOptions& options) {
-  return run_training(options, ConfigPurpose::kPretrain,
-                      [](const LoadedRun& run, const Model& model, const PromptEncoder& prompts, Loaded<Task> task) {
-                        return std::make_unique<Pretraining>(run.config, model, prompts, std::move(task));
-                      });
+  return run_training(
+      options, ConfigPurpose::kPretrain,
+      [](const LoadedRun& run, const ModelShapes&, const Model& model, const PromptEncoder& prompts,
+         Loaded<Task> task) { return std::make_unique<Pretraining>(run.config, model, prompts, std::move(task)); });
 }
 
 }  // namespace

@@ -288,15 +288,15 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   auto resumed = options.resume ? shared_resume_point(folder) : std::nullopt;
   if (resumed) check_continued(config, settings.settings, *resumed, options.config.file, path);
   // What is wrong with the tokenizer, the prompt, the data or the memory is said before the weights are read.
-  const RunPrompts run_prompts(run);
+  const ModelShapes shapes(run.registry(), config, WhichAdapters::kAll);
+  const RunPrompts run_prompts(run, shapes.traits());
   const PromptEncoder& prompts = run_prompts.encoder;
   auto training_task = open_training_task(run.registry(), config, prompts);
-  if (make_components != nullptr) require_memory(run, prompts, make_components);
-  settings.adapter = run_adapter(run.registry(), config);
-  const auto model = resumed ? open_resumed_model(run.registry(), config, resumed->folder)
-                             : open_initial_model(run.registry(), config);
+  if (make_components != nullptr) require_memory(run, *shapes.model(), prompts, make_components);
+  settings.adapter = shapes.adapter();
+  const auto model = resumed ? open_resumed_model(shapes, resumed->folder) : open_initial_model(shapes);
   auto evaluator = make_evaluator(run);
-  const auto training = make_training(run, *model, prompts, std::move(training_task.task));
+  const auto training = make_training(run, shapes, *model, prompts, std::move(training_task.task));
   if (!folder && first) folder.emplace(new_folder(options, config, existing));
   path = run_ranks().broadcast(first ? folder->path().string() : "");
   // Only the first rank has a folder, and says anything.

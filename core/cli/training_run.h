@@ -27,8 +27,9 @@ void add_training(OptionList& list, TrainingOptions& options, const std::vector<
 void check_shard(const RunConfig& config, Shard shard);
 
 /// Makes what trains the model: the one thing in which `train` and `pretrain` differ.
-using MakeTraining = std::function<std::unique_ptr<Training>(const LoadedRun& run, const Model& model,
-                                                             const PromptEncoder& prompts, Loaded<Task> task)>;
+using MakeTraining =
+    std::function<std::unique_ptr<Training>(const LoadedRun& run, const ModelShapes& shapes, const Model& model,
+                                            const PromptEncoder& prompts, Loaded<Task> task)>;
 
 using MakeComponents = PolicyComponents (*)(const LoadedRun& run, Loaded<Task> task);
 

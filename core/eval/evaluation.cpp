@@ -85,7 +85,7 @@ void check_same_model(const PlannedCell& first, const PlannedCell& other) {
   for (const ResolvedSection& section : first.config.sections()) {
     for (const ResolvedValue& value : section.values) {
       const std::string key = section.name + "." + value.name;
-      if (section.name != "model" && key != "run.device" && key != "run.threads") continue;
+      if (section.name != "model" && section.name != "adapter" && key != "run.device" && key != "run.threads") continue;
       const std::string there = to_toml(value.value), here = to_toml(other.config.find(key)->value);
       if (there == here) continue;
       throw Error("one model answers all cells, but " + key + " is " + there + " in " + first.cell.name() + " and " +
@@ -111,7 +111,7 @@ Evaluation::Evaluation(const Registry& registry, std::vector<PlannedCell> cells,
       checkpoint_(cells.front().config.get<ModelSettings>().path),
       checkpoint_checksum_(folder.empty() ? "" : checkpoint_checksum(checkpoint_)),
       tokenizer_(Tokenizer::open(checkpoint_)),
-      traits_(read_model_traits(registry, cells.front().config)) {
+      shapes_(registry, cells.front().config, WhichAdapters::kSaved) {
   std::vector<std::string> names;
   for (const PlannedCell& cell : cells) names.push_back(cell.cell.name());
   Identity identity;
@@ -126,7 +126,7 @@ Evaluation::Evaluation(const Registry& registry, std::vector<PlannedCell> cells,
 
 void Evaluation::check(Work& work, Identity& identity) {
   const RunConfig& config = work.plan.config;
-  const Parts parts(registry_, config, tokenizer_, traits_);
+  const Parts parts(registry_, config, tokenizer_, shapes_.traits());
   const std::int64_t available = checked_held_out_size(*parts.task);
   if (available == 0) throw Error("the task `" + parts.task.name() + "` has no held-out items");
   const auto evaluation = config.get<EvaluationSettings>();
@@ -217,7 +217,7 @@ void Evaluation::judge_again(Work& work, const Parts& parts) const {
 
 void Evaluation::answer(Work& work, const Model* model, const std::string& title, Terminal& terminal) const {
   const RunConfig& config = work.plan.config;
-  const Parts parts(registry_, config, tokenizer_, traits_);
+  const Parts parts(registry_, config, tokenizer_, shapes_.traits());
   begin(work);
   judge_again(work, parts);
   AnswerSettings settings;
@@ -256,7 +256,7 @@ int Evaluation::run(Terminal& terminal) {
     if (work.finished()) continue;
     const std::string name = work.plan.cell.name();
     const bool writes = work.answered() < work.wanted;
-    if (writes && !model) model.emplace(open_model(registry_, work.plan.config, checkpoint_));
+    if (writes && !model) model.emplace(open_model(shapes_));
     const std::string place =
         cells_.size() == 1 ? ""
                            : std::string("[") + std::to_string(number + 1) + "/" + std::to_string(cells_.size()) + "] ";

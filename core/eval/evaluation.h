@@ -86,7 +86,7 @@ class Evaluation {
   std::filesystem::path checkpoint_;
   std::string checkpoint_checksum_;
   Tokenizer tokenizer_;
-  ModelTraits traits_;
+  ModelShapes shapes_;
   std::vector<Work> cells_;
 };
 

@@ -43,7 +43,8 @@ class StreamedModel : public testing::TestWithParam<std::tuple<std::string, std:
 };
 
 TEST_P(StreamedModel, ComputesTheSameBits) {
-  const auto held = open_initial_model(registry(), config()), streamed = open_streamed_model(registry(), config());
+  const ModelShapes shapes(registry(), config(), WhichAdapters::kAll);
+  const auto held = open_initial_model(shapes), streamed = open_streamed_model(shapes);
   for (int again = 0; again < 2; ++again) {
     const auto expected = held->forward({some_tokens(3), {}, {}});
     EXPECT_TRUE(at::equal(streamed->forward({some_tokens(3), {}, {}}), expected));
@@ -52,7 +53,7 @@ TEST_P(StreamedModel, ComputesTheSameBits) {
 }
 
 TEST_P(StreamedModel, HoldsOneBlock) {
-  const auto streamed = open_streamed_model(registry(), config());
+  const auto streamed = open_streamed_model({registry(), config(), WhichAdapters::kAll});
   const auto* blocks = capability<nn::BlockWeightsOnDemand>(*streamed);
   ASSERT_NE(blocks, nullptr);
   ASSERT_GT(streamed->traits().layers, 1);
@@ -68,7 +69,8 @@ TEST_P(StreamedModel, HoldsOneBlock) {
 
 // As the rows of a small model are scored: each worker's forward needs the blocks in its own order.
 TEST_P(StreamedModel, WorkersDoNotDisturbEachOther) {
-  const auto held = open_initial_model(registry(), config()), streamed = open_streamed_model(registry(), config());
+  const ModelShapes shapes(registry(), config(), WhichAdapters::kAll);
+  const auto held = open_initial_model(shapes), streamed = open_streamed_model(shapes);
   std::vector<at::Tensor> expected(8), found(8);
   const auto forward = [&](const Model& model, std::vector<at::Tensor>& into) {
     parallel_rows(2, 8, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
