@@ -1,10 +1,12 @@
 #include <core/io/atomic.h>
 
+#include <core/base/descriptor.h>
 #include <core/io/file_error.h>
 
 #include <drift/error.h>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,6 +47,18 @@ bool is_temporary(const std::string& name) {
   if (name.empty() || name[0] != '.' || mark == std::string::npos) return false;
   const auto digits = std::string_view(name).substr(mark + kTemporaryMark.size());
   return !digits.empty() && std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// @return 0, or the errno of what failed
+int write_all(int descriptor, const void* data, std::size_t bytes) {
+  for (const char* next = static_cast<const char*>(data); bytes > 0;) {
+    const ssize_t written = ::write(descriptor, next, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    next += written;
+    bytes -= static_cast<std::size_t>(written);
+  }
+  return 0;
 }
 
 bool is_empty_folder(const fs::path& path) {
@@ -104,14 +118,8 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(const void* data, std::size_t bytes) {
-  const char* next = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t written = ::write(descriptor_, next, bytes);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw_file_error("write", path_, errno);
-    next += written;
-    bytes -= static_cast<std::size_t>(written);
-  }
+  const int error_number = write_all(descriptor_, data, bytes);
+  if (error_number != 0) throw_file_error("write", path_, error_number);
 }
 
 void AtomicFile::commit() {
@@ -191,20 +199,38 @@ void sweep_leftovers(const fs::path& folder) {
   for (const fs::path& leftover : leftovers) remove_tree(leftover);
 }
 
-std::string read_whole_file(const fs::path& path, std::size_t limit) {
+void append_to_file(const fs::path& path, std::string_view bytes) {
+  const int opened = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (opened < 0) throw_file_error("write", path, errno);
+  const Descriptor file(opened, path.string());
+  struct stat before {};
+  if (::fstat(file.get(), &before) != 0) throw_file_error("write", path, errno);
+  int error_number = write_all(file.get(), bytes.data(), bytes.size());
+  if (error_number == 0) error_number = ::fdatasync(file.get()) == 0 ? 0 : errno;
+  if (error_number != 0 && ::ftruncate(file.get(), before.st_size) != 0) error_number = errno;
+  if (error_number != 0) throw_file_error("write", path, error_number);
+}
+
+void for_each_piece(const fs::path& path, const std::function<bool(std::string_view)>& use) {
   require_regular_file(path);
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) throw_file_error("read", path, errno);
-  std::string content;
-  std::vector<char> chunk(1 << 16);
-  ssize_t got = 0;
-  while ((got = ::read(descriptor, chunk.data(), chunk.size())) != 0 && content.size() <= limit) {
-    if (got < 0 && errno != EINTR) break;
-    if (got > 0) content.append(chunk.data(), static_cast<std::size_t>(got));
+  const int opened = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (opened < 0) throw_file_error("read", path, errno);
+  const Descriptor file(opened, path.string());
+  std::vector<char> piece(1 << 16);
+  for (;;) {
+    const ssize_t got = ::read(file.get(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_file_error("read", path, errno);
+    if (got == 0 || !use({piece.data(), static_cast<std::size_t>(got)})) return;
   }
-  const int error_number = errno;
-  ::close(descriptor);
-  if (got < 0) throw_file_error("read", path, error_number);
+}
+
+std::string read_whole_file(const fs::path& path, std::size_t limit) {
+  std::string content;
+  for_each_piece(path, [&](std::string_view piece) {
+    content += piece;
+    return content.size() <= limit;
+  });
   if (content.size() > limit) {
     throw Error(path.string() + " is larger than " + std::to_string(limit) + " bytes",
                 "check that it is the right file");

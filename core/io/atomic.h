@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -63,6 +64,13 @@ void remove_folder_atomically(const std::filesystem::path& path);
 
 /// Remove temporaries that killed processes left in `folder`. Only for the one process that may write there.
 void sweep_leftovers(const std::filesystem::path& folder);
+
+/// Append to a file, which is made if it is not there; on disk when this returns. What does not fit leaves the file as
+/// it was. @throws Error if it cannot be written.
+void append_to_file(const std::filesystem::path& path, std::string_view bytes);
+
+/// Call use(piece) for one piece of a file after another, until it says false. @throws Error if it cannot be read.
+void for_each_piece(const std::filesystem::path& path, const std::function<bool(std::string_view)>& use);
 
 /// The entire contents of a file. @throws Error if it cannot be read, or is larger than `limit` bytes.
 std::string read_whole_file(const std::filesystem::path& path, std::size_t limit = std::size_t{1} << 30);

@@ -7,8 +7,6 @@
 #include <core/io/file_error.h>
 #include <core/io/json.h>
 #include <core/io/safetensors.h>
-#include <core/io/tensor_pieces.h>
-#include <core/io/weight_layout.h>
 
 #include <drift/error.h>
 #include <drift/parallel.h>
@@ -22,8 +20,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
-#include <fstream>
 #include <map>
 #include <set>
 #include <system_error>
@@ -134,10 +130,8 @@ std::vector<std::string> compare(const CheckpointWeights& weights, const std::ve
 }
 
 void add(const SafetensorsEntry& entry, WeightTotal& total) {
-  const auto bytes = static_cast<std::int64_t>(entry.end - entry.begin);
   ++total.tensors;
-  total.bytes += bytes;
-  total.parameters += bytes / static_cast<std::int64_t>(c10::elementSize(entry.dtype));
+  total.bytes += static_cast<std::int64_t>(entry.end - entry.begin);
 }
 
 WeightTotal& of_type(at::ScalarType dtype, std::vector<WeightTypeSummary>& types) {
@@ -158,13 +152,11 @@ bool is_carried(const fs::path& path) {
 }
 
 void carry_file(const fs::path& from, const fs::path& to) {
-  std::ifstream input(from, std::ios::binary);
   AtomicFile output(to);
-  std::vector<char> chunk(1 << 20);
-  while (input.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) || input.gcount() > 0) {
-    output.write(chunk.data(), static_cast<std::size_t>(input.gcount()));
-  }
-  if (!input.eof()) throw_file_error("read", from, errno);
+  for_each_piece(from, [&](std::string_view piece) {
+    output.write(piece.data(), piece.size());
+    return true;
+  });
   output.commit();
 }
 
@@ -212,10 +204,8 @@ CheckpointSummary summarize_checkpoint(const fs::path& folder) {
   }
   CheckpointSummary summary;
   for (const SafetensorsFile& file : weights.files()) {
-    WeightFileSummary& shard = summary.files.emplace_back();
-    shard.name = file.path().filename().string();
+    summary.files.push_back(file.path().filename().string());
     for (const SafetensorsEntry& entry : file.entries()) {
-      add(entry, shard.total);
       add(entry, summary.total);
       add(entry, of_type(entry.dtype, summary.types));
     }

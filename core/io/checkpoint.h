@@ -28,8 +28,7 @@ std::string read_config_json(const std::filesystem::path& folder);
 
 struct WeightTotal {
   std::int64_t tensors = 0;
-  std::int64_t parameters = 0;  ///< elements
-  std::int64_t bytes = 0;       ///< without the files' headers
+  std::int64_t bytes = 0;  ///< without the files' headers
 };
 
 struct WeightTypeSummary {
@@ -37,16 +36,11 @@ struct WeightTypeSummary {
   WeightTotal total;
 };
 
-struct WeightFileSummary {
-  std::string name;
-  WeightTotal total;
-};
-
 /// The weights of a checkpoint, from the headers of its files.
 struct CheckpointSummary {
   WeightTotal total;
   std::vector<WeightTypeSummary> types;  ///< most bytes first
-  std::vector<WeightFileSummary> files;  ///< by name; one, or the shards
+  std::vector<std::string> files;        ///< names, sorted; one, or the shards
 };
 
 /// Reads only the headers: as fast for 16 GB as for 16 kB.

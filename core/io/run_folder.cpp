@@ -7,6 +7,8 @@
 
 #include <drift/error.h>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -21,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kStepPrefix = "step-";
+constexpr const char* kMetrics = "metrics.jsonl";
 constexpr const char* kLast = "last";
 constexpr const char* kInspect = "inspect";
 constexpr const char* kOther = "another run";
@@ -56,6 +59,15 @@ std::vector<StepEntry> step_entries(const fs::path& folder, const std::string& e
   if (failed) throw_file_error("read", folder, failed.value());
   std::sort(found.begin(), found.end(), [](const StepEntry& a, const StepEntry& b) { return a.step > b.step; });
   return found;
+}
+
+// Nothing if the line is not an object with an integer step.
+std::optional<std::int64_t> step_of(std::string_view line) {
+  const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  const auto step = json.find("step");
+  if (step == json.end() || !step->is_number_integer()) return std::nullopt;
+  return step->get<std::int64_t>();
 }
 
 void refuse_begun(const fs::path& path, RunFolder::Existing existing) {
@@ -94,7 +106,7 @@ std::string earlier_checkpoint_command(const fs::path& checkpoint) {
 
 bool RunFolder::has_begun(const fs::path& path) {
   std::error_code failed;
-  const fs::path metrics = path / "metrics.jsonl", checkpoints = path / "checkpoints";
+  const fs::path metrics = path / kMetrics, checkpoints = path / "checkpoints";
   return (fs::is_regular_file(metrics, failed) && !fs::is_empty(metrics, failed)) ||
          (fs::is_directory(checkpoints, failed) && !fs::is_empty(checkpoints, failed));
 }
@@ -137,6 +149,34 @@ RunFolder::RunFolder(const fs::path& path) : path_(path), lock_(path, kOther) {}
 void RunFolder::write_file(std::string_view name, std::string_view content) const {
   lock_.require_held();
   write_file_atomically(path_ / name, content);
+}
+
+void RunFolder::append_line(std::string_view name, std::string_view line) const {
+  assert(line.find('\n') == std::string_view::npos);
+  lock_.require_held();
+  append_to_file(path_ / name, std::string(line) + "\n");
+}
+
+void RunFolder::truncate_metrics(std::int64_t step) const {
+  const fs::path path = path_ / kMetrics;
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return;
+  const std::string text = read_whole_file(path);
+  std::string kept;
+  std::int64_t number = 0;
+  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    ++number;
+    end = text.find('\n', begin);
+    if (end == std::string::npos) break;  // cut off
+    const auto line = std::string_view(text).substr(begin, end - begin);
+    const auto line_step = step_of(line);
+    if (!line_step && end + 1 < text.size()) {
+      throw Error(path.string() + ":" + std::to_string(number) + " is not an object with a `step`",
+                  "remove that line, then resume");
+    }
+    if (line_step && *line_step <= step) kept.append(line).append("\n");
+  }
+  if (kept != text) write_file_atomically(path, kept);
 }
 
 void RunFolder::write_inspection(std::int64_t step, std::string_view content) const {

@@ -3,7 +3,6 @@
 #include <core/base/quote.h>
 #include <core/io/atomic.h>
 #include <core/io/file_error.h>
-#include <core/io/tensor_pieces.h>
 
 #include <drift/error.h>
 
@@ -29,8 +28,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
 
 constexpr std::uint64_t kLengthBytes = 8;
-constexpr std::uint64_t kLongestHeader = 100'000'000;                  // the format's own limit
-const std::map<std::string, std::string> kMetadata{{"format", "pt"}};  // that other programs expect
+constexpr std::uint64_t kLongestHeader = 100'000'000;  // the format's own limit
 
 struct Mapped {
   std::shared_ptr<const Descriptor> file;
@@ -114,14 +112,6 @@ void write_tensor(AtomicFile& file, const NamedTensor& named, const FillElements
   }
 }
 
-void write_file(const std::filesystem::path& path, std::string_view header,
-                const std::vector<NamedTensor>& in_file_order, const FillElements& fill) {
-  AtomicFile file(path);
-  write_header(file, header);
-  for (const NamedTensor& named : in_file_order) write_tensor(file, named, fill);
-  file.commit();
-}
-
 /// A file that several processes write, each at its places.
 class PlacedFile {
  public:
@@ -191,6 +181,18 @@ void make_file(const std::filesystem::path& path, const std::string& header,
   write_elements(path, here);
 }
 
+void write_file(const std::filesystem::path& path, const std::string& header,
+                const std::vector<NamedTensor>& in_file_order, const FillElements& fill, const CompleteFile& complete) {
+  if (complete) {
+    make_file(path, header, in_file_order);
+    return complete(path);
+  }
+  AtomicFile file(path);
+  write_header(file, header);
+  for (const NamedTensor& named : in_file_order) write_tensor(file, named, fill);
+  file.commit();
+}
+
 /// The tensors that `source` holds, in its order, and the header; it is the source's own, where no type differs.
 std::pair<std::string, std::vector<NamedTensor>> laid_out_like(const SafetensorsFile& source,
                                                                const std::vector<NamedTensor>& tensors) {
@@ -221,6 +223,18 @@ void refuse_unusable_names(const std::vector<NamedTensor>& tensors, const std::f
 }
 
 }  // namespace
+
+std::vector<at::Tensor> tensor_pieces(const at::Tensor& tensor) {
+  std::vector<at::Tensor> pieces;
+  if (tensor.numel() == 0) return pieces;
+  const at::Tensor rows = tensor.is_contiguous() ? tensor.detach().view(-1) : tensor.detach();
+  const std::int64_t row_bytes = static_cast<std::int64_t>(rows.nbytes()) / rows.size(0);
+  const std::int64_t at_once = std::max<std::int64_t>(1, kPieceBytes / row_bytes);
+  for (std::int64_t first = 0; first < rows.size(0); first += at_once) {
+    pieces.push_back(rows.narrow(0, first, std::min(at_once, rows.size(0) - first)));
+  }
+  return pieces;
+}
 
 SafetensorsFile::SafetensorsFile(std::filesystem::path path) : path_(std::move(path)) {
   const std::string file = path_.string();
@@ -306,16 +320,11 @@ void SafetensorsFile::read_elements(const SafetensorsEntry& entry, std::int64_t 
 }
 
 void write_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
-                       const std::map<std::string, std::string>& metadata, const FillElements& fill) {
+                       const std::map<std::string, std::string>& metadata, const FillElements& fill,
+                       const CompleteFile& complete) {
   refuse_unusable_names(tensors, path);
   const std::vector<NamedTensor> order = in_order(tensors);
-  write_file(path, format_header(order, metadata), order, fill);
-}
-
-void make_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors) {
-  refuse_unusable_names(tensors, path);
-  const std::vector<NamedTensor> order = in_order(tensors);
-  make_file(path, format_header(order, kMetadata), order);
+  write_file(path, format_header(order, metadata), order, fill, complete);
 }
 
 void write_elements(const std::filesystem::path& path, const std::vector<TensorPart>& parts) {
@@ -335,15 +344,10 @@ void write_elements(const std::filesystem::path& path, const std::vector<TensorP
 }
 
 void write_safetensors_like(const std::filesystem::path& path, const SafetensorsFile& source,
-                            const std::vector<NamedTensor>& tensors, const FillElements& fill) {
+                            const std::vector<NamedTensor>& tensors, const FillElements& fill,
+                            const CompleteFile& complete) {
   const auto [header, order] = laid_out_like(source, tensors);
-  write_file(path, header, order, fill);
-}
-
-void make_safetensors_like(const std::filesystem::path& path, const SafetensorsFile& source,
-                           const std::vector<NamedTensor>& tensors) {
-  const auto [header, order] = laid_out_like(source, tensors);
-  make_file(path, header, order);
+  write_file(path, header, order, fill, complete);
 }
 
 void rewrite_safetensors(const std::filesystem::path& path, const SafetensorsFile& source,

@@ -58,6 +58,13 @@ class SafetensorsFile {
   char* data_ = nullptr;          ///< first byte behind the header
 };
 
+/// The piece that a thread reads or writes at a time: long enough for a disk, short enough for memory.
+inline constexpr std::int64_t kPieceBytes = std::int64_t{4} << 20;
+
+/// A tensor in pieces of at most kPieceBytes that share its memory and follow each other in row-major order: runs of
+/// elements if it is contiguous, else runs of rows of its first dimension (at least one row).
+std::vector<at::Tensor> tensor_pieces(const at::Tensor& tensor);
+
 /// Gives the values of a tensor on the meta device while it is written: elements [first, first + target.numel()), in
 /// row-major order. So a file may be larger than memory.
 using FillElements = std::function<void(const NamedTensor& tensor, std::int64_t first, const at::Tensor& target)>;
@@ -69,33 +76,32 @@ struct TensorPart {
   at::Tensor values;  ///< of the tensor's type; plain memory of the CPU
 };
 
-/// Write tensors so that the same names and values always give the same bytes: those that the format's own library
-/// writes. Tensors may be of any device and stride; what is not plain CPU memory is copied piece by piece. Those on the
-/// meta device have the values that `fill` gives. Atomic.
-/// @throws Error if two tensors have one name or a type is not supported; the old file is intact.
-void write_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
-                       const std::map<std::string, std::string>& metadata = {{"format", "pt"}},
-                       const FillElements& fill = {});
-
-/// The same file without the values of tensors on the meta device, of its full size: write_elements() brings them. Not
-/// atomic. @throws Error also if the disk has no room for all of it.
-void make_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors);
-
-/// Brings the values of a file that make_safetensors() has made.
+/// Brings the values of tensors on the meta device into a file that has room for them, where several processes have
+/// them: each of these calls write_elements().
 using CompleteFile = std::function<void(const std::filesystem::path& file)>;
 
 /// Write elements into such a file, until they are on disk; parts of tensors that it does not hold are passed over.
 /// Several processes may do it at the same time.
 void write_elements(const std::filesystem::path& path, const std::vector<TensorPart>& parts);
 
+/// What other programs expect.
+inline const std::map<std::string, std::string> kPlainMetadata{{"format", "pt"}};
+
+/// Write tensors so that the same names and values always give the same bytes: those that the format's own library
+/// writes. Tensors may be of any device and stride; what is not plain CPU memory is copied piece by piece. Those on the
+/// meta device have the values that `fill` gives, or `complete` brings. Atomic, but for what `complete` brings.
+/// @throws Error if two tensors have one name, a type is not supported or, with `complete`, the disk has no room for
+/// all of it; without `complete` the old file is intact.
+void write_safetensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
+                       const std::map<std::string, std::string>& metadata = kPlainMetadata,
+                       const FillElements& fill = {}, const CompleteFile& complete = {});
+
 /// Write the tensors that `source` holds, in its order and with its metadata. Where no type differs its header is
 /// repeated unchanged, so that unchanged values give the same file to the last byte.
 /// @param tensors  has each of the source's names, with the same shape; others are passed over
 void write_safetensors_like(const std::filesystem::path& path, const SafetensorsFile& source,
-                            const std::vector<NamedTensor>& tensors, const FillElements& fill = {});
-/// make_safetensors() of that file.
-void make_safetensors_like(const std::filesystem::path& path, const SafetensorsFile& source,
-                           const std::vector<NamedTensor>& tensors);
+                            const std::vector<NamedTensor>& tensors, const FillElements& fill = {},
+                            const CompleteFile& complete = {});
 
 /// Write `source` again with its tensors changed, one at a time: change(name, tensor) gives values of the same shape
 /// and type.

@@ -86,12 +86,7 @@ nlohmann::json read_state_json(const fs::path& folder) {
 }  // namespace
 
 void write_training_state(const fs::path& folder, const TrainingState& state) {
-  if (state.complete) {
-    make_safetensors(folder / kTensorFile, state.tensors);
-    state.complete(folder / kTensorFile);
-  } else {
-    write_safetensors(folder / kTensorFile, state.tensors);
-  }
+  write_safetensors(folder / kTensorFile, state.tensors, kPlainMetadata, {}, state.complete);
   nlohmann::json json = {{"format", kFormat},          {"step", state.step},     {"seed", state.seed},
                          {"settings", state.settings}, {"values", state.values}, {"files", checksums_of(folder)}};
   json["checksum"] = checksum(text_without_checksum(json));

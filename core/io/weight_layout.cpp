@@ -1,7 +1,6 @@
-#include <core/io/weight_layout.h>
+#include <core/io/checkpoint_weights.h>
 
 #include <core/io/atomic.h>
-#include <core/io/checkpoint_weights.h>
 #include <core/io/json.h>
 
 #include <nlohmann/json.hpp>
@@ -14,8 +13,6 @@ namespace drift {
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::map<std::string, std::string> kWeightMetadata{{"format", "pt"}};
 
 std::int64_t bytes_of(const std::vector<NamedTensor>& tensors) {
   std::int64_t bytes = 0;
@@ -49,13 +46,7 @@ bool have_same_types(const CheckpointWeights& weights, const std::vector<NamedTe
 void write_like(const CheckpointWeights& source, const fs::path& folder, const std::vector<NamedTensor>& parameters,
                 const FillElements& fill, const CompleteFile& complete) {
   for (const SafetensorsFile& file : source.files()) {
-    const fs::path path = folder / file.path().filename();
-    if (complete) {
-      make_safetensors_like(path, file, parameters);
-      complete(path);
-    } else {
-      write_safetensors_like(path, file, parameters, fill);
-    }
+    write_safetensors_like(folder / file.path().filename(), file, parameters, fill, complete);
   }
   if (source.index().empty()) return;
   const std::string total = std::to_string(bytes_of(parameters));
@@ -84,21 +75,14 @@ std::vector<std::vector<NamedTensor>> split(const std::vector<NamedTensor>& para
   return shards;
 }
 
-void write_one(const fs::path& path, const std::vector<NamedTensor>& parameters, const FillElements& fill,
-               const CompleteFile& complete) {
-  if (!complete) return write_safetensors(path, parameters, kWeightMetadata, fill);
-  make_safetensors(path, parameters);
-  complete(path);
-}
-
 void write_afresh(const fs::path& folder, const std::vector<NamedTensor>& parameters, std::int64_t max_file_bytes,
                   const FillElements& fill, const CompleteFile& complete) {
   const auto shards = split(parameters, max_file_bytes);
-  if (shards.size() == 1) return write_one(folder / kWeightsFile, parameters, fill, complete);
+  if (shards.size() == 1) return write_safetensors(folder / kWeightsFile, parameters, kPlainMetadata, fill, complete);
   nlohmann::json index = {{"metadata", {{"total_size", bytes_of(parameters)}}}};
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const std::string name = shard_name(i + 1, shards.size());
-    write_one(folder / name, shards[i], fill, complete);
+    write_safetensors(folder / name, shards[i], kPlainMetadata, fill, complete);
     for (const NamedTensor& tensor : shards[i]) index["weight_map"][tensor.name] = name;
   }
   write_file_atomically(folder / kWeightIndexFile, index.dump(2, ' ', true) + "\n");

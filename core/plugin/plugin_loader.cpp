@@ -2,7 +2,7 @@
 
 #include <core/boundary/last_word.h>
 #include <core/boundary/plugin_call.h>
-#include <core/io/sha256.h>
+#include <core/io/checksum.h>
 #include <core/plugin/handshake.h>
 #include <core/plugin/pure_plugin.h>
 

@@ -1,6 +1,6 @@
 #include <core/config/schema.h>
+#include <core/io/checksum.h>
 #include <core/io/json.h>
-#include <core/io/sha256.h>
 #include <core/plugin/plugin_json.h>
 #include <core/plugin/used_plugins.h>
 

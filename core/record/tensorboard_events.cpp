@@ -1,7 +1,6 @@
 #include <core/record/tensorboard_events.h>
 
 #include <core/base/here_and_now.h>
-#include <core/io/append.h>
 #include <core/io/atomic.h>
 #include <core/io/file_error.h>
 #include <core/record/histogram.h>

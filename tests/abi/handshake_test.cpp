@@ -1,6 +1,6 @@
 // The handshake: what a plugin's file says about itself, and which plugin a host takes.
 
-#include <core/io/sha256.h>
+#include <core/io/checksum.h>
 #include <core/plugin/handshake.h>
 
 #include <tests/abi/plugin_files.h>

@@ -2,7 +2,6 @@
 
 #include <core/io/atomic.h>
 #include <core/io/safetensors.h>
-#include <core/io/tensor_pieces.h>
 #include <tests/fuzz/fuzz.h>
 
 #include <drift/error.h>

@@ -103,10 +103,11 @@ TEST_F(Safetensors, SeveralWritersMakeTheFileThatOneWrites) {
   const auto meta = [](const at::Tensor& tensor) {
     return at::empty(tensor.sizes(), tensor.options().device(at::kMeta));
   };
-  make_safetensors(parts, {{"a", meta(a)}, {"b", meta(b)}, {"c", c}});
-  EXPECT_EQ(std::filesystem::file_size(parts), std::filesystem::file_size(whole)) << "room for all of it";
-  write_elements(parts, {{"a", 7, a.view({-1}).narrow(0, 7, 8)}, {"b", 4, b.narrow(0, 4, 0)}});
-  write_elements(parts, {{"a", 0, a.view({-1}).narrow(0, 0, 7)}, {"b", 0, b}});
+  write_safetensors(parts, {{"a", meta(a)}, {"b", meta(b)}, {"c", c}}, kPlainMetadata, {}, [&](const auto& file) {
+    EXPECT_EQ(std::filesystem::file_size(file), std::filesystem::file_size(whole)) << "room for all of it";
+    write_elements(file, {{"a", 7, a.view({-1}).narrow(0, 7, 8)}, {"b", 4, b.narrow(0, 4, 0)}});
+    write_elements(file, {{"a", 0, a.view({-1}).narrow(0, 0, 7)}, {"b", 0, b}});
+  });
   EXPECT_EQ(read_file(parts), read_file(whole));
 }
 
