@@ -121,6 +121,12 @@ class Loader {
   std::vector<std::filesystem::path> open_, done_;
 };
 
+constexpr const char* kSetExample = "for example: --set train.steps=20";
+
+Diagnostic flag_mistake(std::string message, std::string flag, TextSpan span, std::string note) {
+  return {std::move(message), std::move(flag), span, {}, {}, {std::move(note)}};
+}
+
 /// `key = value` as one line of TOML; a value that is not TOML is text (--set model.path=runs/a).
 ConfigLayer override_layer(const ConfigOverride& setting, std::vector<Diagnostic>& mistakes) {
   Origin origin{Origin::Kind::kCommandLine, setting.flag, {}, {}};
@@ -149,20 +155,11 @@ ConfigLayer override_layer(const ConfigOverride& setting, std::vector<Diagnostic
     ConfigLayer layer = parse(as_text);
     if (!broken) return layer;
   } catch (const toml::parse_error&) {
-    mistakes.push_back({.message = "`" + setting.key + "` is not a key",
-                        .file = setting.flag,
-                        .span = origin.key,
-                        .source_line = {},
-                        .label = {},
-                        .notes = {"for example: --set train.steps=20"}});
+    mistakes.push_back(flag_mistake("`" + setting.key + "` is not a key", setting.flag, origin.key, kSetExample));
     return {};
   }
-  mistakes.push_back({.message = "the value is not valid TOML",
-                      .file = setting.flag,
-                      .span = origin.value,
-                      .source_line = {},
-                      .label = {},
-                      .notes = {"put texts in quotes and lists in brackets: [\"a\", \"b\"]"}});
+  mistakes.push_back(flag_mistake("the value is not valid TOML", setting.flag, origin.value,
+                                  "put texts in quotes and lists in brackets: [\"a\", \"b\"]"));
   return {};
 }
 
@@ -215,12 +212,7 @@ std::filesystem::path file_of(const std::filesystem::path& path) {
 ConfigOverride ConfigOverride::from_set(const std::string& assignment) {
   const auto equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) {
-    throw ConfigError({{.message = "--set expects KEY=VALUE",
-                        .file = "--set " + assignment,
-                        .span = {},
-                        .source_line = {},
-                        .label = {},
-                        .notes = {"for example: --set train.steps=20"}}});
+    throw ConfigError({flag_mistake("--set expects KEY=VALUE", "--set " + assignment, {}, kSetExample)});
   }
   return {"--set " + assignment, assignment.substr(0, equals), assignment.substr(equals + 1), false};
 }

@@ -1,7 +1,6 @@
 #include <core/config/merge.h>
 
 #include <core/base/component_host.h>
-#include <core/config/schema.h>
 #include <core/io/json.h>
 
 #include <nlohmann/json.hpp>
@@ -109,16 +108,8 @@ class Merger {
     return chosen;
   }
 
-  /// Also where the layers chose it without naming it; empty if they did not.
   std::string component_of(const std::string& section) const {
-    if (const std::string named = merged.text(section + ".name"); !named.empty()) return named;
-    if (section == "evaluation.rollout") return merged.text("rollout.name");
-    const std::string task = merged.text("task.name");
-    if (section == "reward" && registry_.find(ComponentKind::kReward, task) != nullptr) return task;
-    const Algorithm* algorithm = registry_.find_algorithm(merged.text("algorithm.name"));
-    if (section == "algorithm.masking" && algorithm != nullptr) return algorithm->masking;
-    if (section == "algorithm.loss" && algorithm != nullptr) return algorithm->loss;
-    return {};
+    return chosen_component(*find_section(section), merged, registry_).name;
   }
 
   /// Another algorithm brings its own masking strategy, loss and presets, another task its own reward.
@@ -225,6 +216,25 @@ ComponentEntry declared_entry(const ComponentEntry& entry, const MergedConfig& m
     if (is_written && (chosen.empty() || chosen == entry.name)) return declared_in(schema.name, entry, merged);
   }
   return entry;
+}
+
+ChosenComponent chosen_component(const SectionSchema& section, const MergedConfig& merged, const Registry& registry) {
+  const auto derived = [](const std::string& name, const std::string& from) {
+    return ChosenComponent{name, {Origin::Kind::kDerived, from, {}, {}}};
+  };
+  if (const ConfigLeaf* leaf = merged.find(section.name + ".name")) return {text_of(*leaf), leaf->origin};
+  if (section.name == "evaluation.rollout") return derived(merged.text("rollout.name"), "as in [rollout]");
+  const std::string label(name_of(section.name)), task = merged.text("task.name");
+  if (section.is_family && registry.find(*section.component, label) != nullptr)
+    return derived(label, "the section's name");
+  if (section.name == "reward" && registry.find(ComponentKind::kReward, task) != nullptr)
+    return derived(task, "as in [task]");
+  const Algorithm* algorithm = registry.find_algorithm(merged.text("algorithm.name"));
+  if (section.name == "algorithm.masking" && algorithm != nullptr)
+    return derived(algorithm->masking, "algorithm " + algorithm->name);
+  if (section.name == "algorithm.loss" && algorithm != nullptr)
+    return derived(algorithm->loss, "algorithm " + algorithm->name);
+  return {};
 }
 
 MergedConfig merge_layers(const ConfigDocument& document, const Registry& registry) {

@@ -2,6 +2,7 @@
 
 #include <core/config/document.h>
 #include <core/config/preset.h>
+#include <core/config/schema.h>
 
 #include <drift/registry.h>
 
@@ -38,6 +39,14 @@ struct MergedConfig {
   /// The text written there; empty if there is none.
   std::string text(std::string_view key) const;
 };
+
+/// The component of a section and who chose it.
+struct ChosenComponent {
+  std::string name;  ///< empty: nobody
+  Origin origin;
+};
+/// As written, or what follows from another section.
+ChosenComponent chosen_component(const SectionSchema& section, const MergedConfig& merged, const Registry& registry);
 
 /// See resolve_config for the rules. @throws ConfigError if the preset's file has mistakes
 MergedConfig merge_layers(const ConfigDocument& document, const Registry& registry);

@@ -1,4 +1,4 @@
-#include <core/config/places.h>
+#include <core/config/resolve.h>
 
 #include <core/config/nearest.h>
 #include <core/config/schema.h>

@@ -1,10 +1,6 @@
 #include <core/base/component_host.h>
-#include <core/config/merge.h>
 #include <core/config/nearest.h>
-#include <core/config/parts.h>
-#include <core/config/places.h>
-#include <core/config/run_config.h>
-#include <core/config/run_notes.h>
+#include <core/config/resolve.h>
 #include <core/io/file_error.h>
 
 #include <drift/error.h>
@@ -105,7 +101,8 @@ class Resolver {
     std::optional<ComponentEntry> component;
     ResolvedValue chosen;
     if (schema.component) {
-      chosen = choose(schema);
+      const auto [name, origin] = chosen_component(schema, merged_, registry_);
+      chosen = {"name", name, origin};
       if (const auto* registered = registry_.find(*schema.component, text(chosen))) {
         resolve_all(registered->params);
         component = declared(*registered, section, chosen);
@@ -156,30 +153,6 @@ class Resolver {
   static std::string text(const ResolvedValue& value) {
     const auto* text = std::get_if<std::string>(&value.value);
     return text == nullptr ? "" : *text;
-  }
-
-  /// The component's name: as written, or what follows from another section.
-  ResolvedValue choose(const SectionSchema& schema) const {
-    const auto derived = [](const std::string& name, const std::string& from) {
-      return ResolvedValue{"name", name, {Origin::Kind::kDerived, from, {}, {}}};
-    };
-    if (const ConfigLeaf* leaf = merged_.find(schema.name + ".name")) {
-      return {"name", merged_.text(schema.name + ".name"), leaf->origin};
-    }
-    if (schema.name == "evaluation.rollout") return derived(merged_.text("rollout.name"), "as in [rollout]");
-    const std::string label(name_of(schema.name));
-    if (schema.is_family && registry_.find(*schema.component, label) != nullptr) {
-      return derived(label, "the section's name");
-    }
-    const std::string task = merged_.text("task.name");
-    if (schema.name == "reward" && registry_.find(ComponentKind::kReward, task) != nullptr) {
-      return derived(task, "as in [task]");
-    }
-    if (const Algorithm* algorithm = registry_.find_algorithm(merged_.text("algorithm.name"))) {
-      if (schema.name == "algorithm.masking") return derived(algorithm->masking, "algorithm " + algorithm->name);
-      if (schema.name == "algorithm.loss") return derived(algorithm->loss, "algorithm " + algorithm->name);
-    }
-    return {"name", std::string(), {}};
   }
 
   /// With the parameters that the values of its registered ones lead to; nothing if they lead to none, which is a

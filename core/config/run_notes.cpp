@@ -1,4 +1,4 @@
-#include <core/config/run_notes.h>
+#include <core/config/resolve.h>
 
 #include <core/base/quote.h>
 
@@ -96,6 +96,33 @@ void add_reward_notes(const RunConfig& config, std::vector<RunNote>& notes) {
 }
 
 }  // namespace
+
+ResolvedValue* unequal_parts(ResolvedSection& loss, std::int64_t group_size) {
+  const auto part = std::ranges::find(loss.values, "micro_batch", &ResolvedValue::name);
+  const auto norm = std::ranges::find(loss.values, "norm", &ResolvedValue::name);
+  if (part == loss.values.end()) return nullptr;
+  // Means over a response, or by its length, have no parts.
+  if (norm != loss.values.end() && norm->value != Parameter::Value(std::string("token"))) return nullptr;
+  const auto* size = std::get_if<std::int64_t>(&part->value);
+  return size == nullptr || *size <= 0 || group_size % *size == 0 ? nullptr : &*part;
+}
+
+void make_equal(ResolvedValue& part, std::int64_t group_size) {
+  std::int64_t size = std::min(std::get<std::int64_t>(part.value), group_size);
+  while (group_size % size != 0) --size;
+  const std::string where = "the largest divisor of train.group_size = " + std::to_string(group_size) + " up to " +
+                            to_toml(part.value) + ", the value of " + part.origin.text();
+  part.origin = {Origin::Kind::kDerived, where, {}, {}};
+  part.value = size;
+}
+
+std::string divisors_of(std::int64_t group_size) {
+  std::string sizes;
+  for (std::int64_t size = 1; size <= group_size; ++size) {
+    if (group_size % size == 0) sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
+  }
+  return sizes;
+}
 
 std::vector<RunNote> run_notes(const MergedConfig& merged, const RunConfig& config, const std::string& file) {
   std::vector<RunNote> notes;

@@ -119,6 +119,9 @@ TextSpan toml_span(const toml::source_region& region) {
   return span;
 }
 
+namespace {
+
+/// What was written where no parameter can be, for messages.
 std::string toml_kind(const toml::node& node) {
   switch (node.type()) {
     case toml::node_type::date: return "a date";
@@ -128,8 +131,6 @@ std::string toml_kind(const toml::node& node) {
     default: return "";
   }
 }
-
-namespace {
 
 template <class T>
 std::vector<T> items_of(const toml::array& array) {

@@ -35,9 +35,6 @@ Origin toml_origin(const std::filesystem::path& file, const toml::key& key, cons
 /// Nothing where TOML holds what no parameter can be: a date, a list of numbers.
 std::optional<Parameter::Value> toml_value(const toml::node& node);
 
-/// What was written there, for messages about values that toml_value() does not have: "a date".
-std::string toml_kind(const toml::node& node);
-
 /// One value as it was written. @param folder  what a relative path in it counts from
 ConfigLeaf toml_leaf(const toml::node& node, Origin origin, const std::filesystem::path& folder);
 

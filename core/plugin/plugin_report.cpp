@@ -4,7 +4,6 @@
 #include <core/config/merge.h>
 #include <core/config/nearest.h>
 #include <core/config/preset.h>
-#include <core/config/preset_check.h>
 #include <core/report/parameter_table.h>
 
 #include <drift/error.h>

@@ -5,7 +5,7 @@
 #include "tests/support/support.h"
 
 #include <core/base/component_host.h>
-#include <core/config/preset_check.h>
+#include <core/config/preset.h>
 
 #include <gmock/gmock.h>
 
