@@ -1,7 +1,6 @@
 #include <core/base/quote.h>
 
 #include <core/base/characters.h>
-#include <core/base/terminal_codes.h>
 
 #include <unicode/utf8.h>
 

@@ -3,6 +3,7 @@
 #include <drift/error.h>
 #include <drift/model.h>
 
+#include <cstdint>
 #include <vector>
 
 namespace drift {
@@ -15,6 +16,12 @@ inline std::vector<NamedTensor> trainable_parameters(const Model& model) {
   if (parameters.empty())
     throw Error("the model has no parameters to train: none requires gradients", "drift/model.h: NamedTensor");
   return parameters;
+}
+
+inline std::int64_t bytes_of(const std::vector<NamedTensor>& tensors) {
+  std::int64_t bytes = 0;
+  for (const NamedTensor& one : tensors) bytes += static_cast<std::int64_t>(one.tensor.nbytes());
+  return bytes;
 }
 
 }  // namespace drift

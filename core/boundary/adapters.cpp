@@ -1,7 +1,6 @@
 #include <core/boundary/adapters.h>
 
 #include <core/base/adapters.h>
-#include <core/base/wildcards.h>
 #include <core/config/nearest.h>
 
 #include <drift/error.h>
@@ -17,6 +16,25 @@
 
 namespace drift {
 namespace {
+
+/// Whether the text is the pattern, in which * stands for any characters, none included.
+bool matches_wildcards(std::string_view text, std::string_view pattern) {
+  std::size_t at = 0, in_pattern = 0, star = std::string_view::npos, taken = 0;  // taken: by the last star
+  while (at < text.size()) {
+    if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
+      star = in_pattern++;
+      taken = at;
+    } else if (in_pattern < pattern.size() && pattern[in_pattern] == text[at]) {
+      ++in_pattern, ++at;
+    } else if (star != std::string_view::npos) {
+      in_pattern = star + 1;
+      at = ++taken;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', in_pattern) == std::string_view::npos;
+}
 
 bool is_target(const std::string& target, const std::string& module) {
   return matches_wildcards(module, target) || matches_wildcards(module, "*." + target);

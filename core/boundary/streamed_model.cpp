@@ -1,6 +1,7 @@
 #include <core/boundary/streamed_model.h>
 
 #include <core/base/device.h>
+#include <core/base/trainable.h>
 #include <core/io/checkpoint.h>
 #include <core/io/checkpoint_weights.h>
 #include <core/kernels/side_stream.h>
@@ -19,12 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nn::BlockWeightsOnDemand;
-
-std::int64_t bytes_of(const std::vector<NamedTensor>& tensors) {
-  std::int64_t bytes = 0;
-  for (const NamedTensor& one : tensors) bytes += static_cast<std::int64_t>(one.tensor.nbytes());
-  return bytes;
-}
 
 /// Brings the weights of a model's blocks from the checkpoint's files to where they are computed with. Blocks take
 /// turns with one place on the CPU, with two on a device.

@@ -1,4 +1,5 @@
 #include <core/base/quote.h>
+#include <core/base/trainable.h>
 #include <core/boundary/components.h>
 #include <core/cli/load_run.h>
 #include <core/io/atomic.h>
@@ -24,12 +25,6 @@ struct RandomOptions {
 };
 
 std::string gigabytes(std::int64_t bytes) { return format_decimal(static_cast<double>(bytes) / 1e9, 2) + " GB"; }
-
-std::int64_t bytes_of(const std::vector<NamedTensor>& parameters) {
-  std::int64_t bytes = 0;
-  for (const NamedTensor& parameter : parameters) bytes += static_cast<std::int64_t>(parameter.tensor.nbytes());
-  return bytes;
-}
 
 void check_room(const fs::path& out, std::int64_t needed) {
   fs::path existing = fs::absolute(out);

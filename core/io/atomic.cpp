@@ -189,14 +189,9 @@ void remove_folder_atomically(const fs::path& path) {
 }
 
 void sweep_leftovers(const fs::path& folder) {
-  std::error_code failed;
-  std::vector<fs::path> leftovers;
-  fs::directory_iterator entry(folder, failed);
-  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
-    if (is_temporary(entry->path().filename().string())) leftovers.push_back(entry->path());
+  for (const fs::path& entry : entries_of(folder)) {
+    if (is_temporary(entry.filename().string())) remove_tree(entry);
   }
-  if (failed) throw_file_error("read", folder, failed.value());
-  for (const fs::path& leftover : leftovers) remove_tree(leftover);
 }
 
 void append_to_file(const fs::path& path, std::string_view bytes) {

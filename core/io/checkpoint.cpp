@@ -161,14 +161,11 @@ void carry_file(const fs::path& from, const fs::path& to) {
 }
 
 void carry_files(const fs::path& source, const fs::path& folder) {
-  std::error_code failed;
-  fs::directory_iterator entry(source, failed);
-  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
-    if (entry->is_regular_file(failed) && is_carried(entry->path())) {
-      carry_file(entry->path(), folder / entry->path().filename());
-    }
+  for (const fs::path& entry : entries_of(source)) {
+    std::error_code failed;
+    if (fs::is_regular_file(entry, failed) && is_carried(entry)) carry_file(entry, folder / entry.filename());
+    if (failed) throw_file_error("read", entry, failed.value());
   }
-  if (failed) throw_file_error("read", source, failed.value());
 }
 
 // The config's text with the type that its floating-point tensors have; as it is if it names none, or they have
@@ -235,18 +232,12 @@ void check_parameters(const fs::path& folder, const std::vector<NamedTensor>& pa
 
 std::string checkpoint_checksum(const fs::path& folder) {
   constexpr std::array<std::string_view, 3> kExtensions = {".json", ".safetensors", ".txt"};
-  std::error_code failed;
-  std::vector<fs::path> files;
-  for (fs::directory_iterator entry(folder, failed); !failed && entry != fs::directory_iterator();
-       entry.increment(failed)) {
-    std::error_code ignored;
-    if (entry->is_regular_file(ignored) && std::ranges::count(kExtensions, entry->path().extension().string()) > 0)
-      files.push_back(entry->path());
-  }
-  if (failed) throw_file_error("read", folder, failed.value());
-  std::ranges::sort(files);
   std::string text;
-  for (const fs::path& file : files) text += file.filename().string() + " " + file_checksum(file) + "\n";
+  for (const fs::path& file : entries_of(folder)) {
+    std::error_code ignored;
+    if (fs::is_regular_file(file, ignored) && std::ranges::count(kExtensions, file.extension().string()) > 0)
+      text += file.filename().string() + " " + file_checksum(file) + "\n";
+  }
   return checksum(text);
 }
 

@@ -2,6 +2,7 @@
 
 #include <drift/error.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -50,6 +51,17 @@ std::string advice(int error_number) {
 }
 
 }  // namespace
+
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> entries;
+  std::error_code failed;
+  std::filesystem::directory_iterator entry(folder, failed);
+  for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed))
+    entries.push_back(entry->path());
+  if (failed) throw_file_error("read", folder, failed.value());
+  std::ranges::sort(entries);
+  return entries;
+}
 
 void create_folder(const std::filesystem::path& path) {
   std::error_code failed;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace drift {
 
@@ -18,6 +19,9 @@ inline constexpr const char* kLostLinkAdvice =
 
 /// Whether there is such a file or folder. @throws Error for a link that leads nowhere
 bool is_there(const std::filesystem::path& path);
+
+/// What a folder holds, in the order of the names. @throws Error if it cannot be read
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
 /// With the folders above it, unless it is there. @throws Error
 void create_folder(const std::filesystem::path& path);

@@ -2,7 +2,6 @@
 
 #include <core/base/characters.h>
 #include <core/base/limits.h>
-#include <core/base/terminal_codes.h>
 #include <core/base/unknown.h>
 #include <core/io/atomic.h>
 #include <core/io/file_error.h>

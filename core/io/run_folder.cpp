@@ -47,16 +47,13 @@ struct StepEntry {
 // Those whose name is the step's with `ending`, newest first.
 std::vector<StepEntry> step_entries(const fs::path& folder, const std::string& ending = "") {
   std::vector<StepEntry> found;
-  std::error_code failed;
-  fs::directory_iterator entry(folder, failed);
-  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
-    const std::string name = entry->path().filename().string();
+  for (const fs::path& entry : entries_of(folder)) {
+    const std::string name = entry.filename().string();
     std::int64_t step = 0;
     if (!name.starts_with(kStepPrefix)) continue;
     std::from_chars(name.data() + kStepPrefix.size(), name.data() + name.size(), step);
-    if (name == step_name(step) + ending) found.push_back({step, entry->path()});
+    if (name == step_name(step) + ending) found.push_back({step, entry});
   }
-  if (failed) throw_file_error("read", folder, failed.value());
   std::sort(found.begin(), found.end(), [](const StepEntry& a, const StepEntry& b) { return a.step > b.step; });
   return found;
 }

@@ -112,25 +112,34 @@ void write_tensor(AtomicFile& file, const NamedTensor& named, const FillElements
   }
 }
 
+void read_at(const Descriptor& file, const std::filesystem::path& path, std::uint64_t at, void* to,
+             std::uint64_t bytes) {
+  for (std::uint64_t done = 0; done < bytes;) {
+    const ssize_t got = ::pread(file.get(), static_cast<char*>(to) + done, bytes - done, static_cast<off_t>(at + done));
+    if (got < 0 && errno != EINTR) throw_file_error("read", path, errno);
+    if (got == 0)
+      throw Error(path.string() + " became shorter while it was read", "another program has changed it: copy it again");
+    if (got > 0) done += static_cast<std::uint64_t>(got);
+  }
+}
+
 /// A file that several processes write, each at its places.
 class PlacedFile {
  public:
   PlacedFile(std::filesystem::path path, int flags) : path_(std::move(path)) {
-    descriptor_ = ::open(path_.c_str(), O_CLOEXEC | flags, 0666);
-    if (descriptor_ < 0) throw_file_error("write", path_, errno);
+    const int opened = ::open(path_.c_str(), O_CLOEXEC | flags, 0666);
+    if (opened < 0) throw_file_error("write", path_, errno);
+    file_ = Descriptor(opened, path_.string());
   }
-  ~PlacedFile() { ::close(descriptor_); }
-  PlacedFile(const PlacedFile&) = delete;
-  PlacedFile& operator=(const PlacedFile&) = delete;
 
   void reserve(std::uint64_t bytes) const {
-    const int error_number = ::posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
+    const int error_number = ::posix_fallocate(file_.get(), 0, static_cast<off_t>(bytes));
     if (error_number != 0) throw_file_error("write", path_, error_number);
   }
   void write(std::uint64_t at, const void* data, std::uint64_t bytes) const {
     for (std::uint64_t done = 0; done < bytes;) {
       const ssize_t written =
-          ::pwrite(descriptor_, static_cast<const char*>(data) + done, bytes - done, static_cast<off_t>(at + done));
+          ::pwrite(file_.get(), static_cast<const char*>(data) + done, bytes - done, static_cast<off_t>(at + done));
       if (written < 0 && errno != EINTR) throw_file_error("write", path_, errno);
       if (written > 0) done += static_cast<std::uint64_t>(written);
     }
@@ -138,28 +147,19 @@ class PlacedFile {
   /// What it holds, and where its data begins. Not by a mapping: all of it would count as this process's memory.
   std::pair<SafetensorsHeader, std::uint64_t> header() const {
     std::uint64_t length = 0;
-    read(0, &length, kLengthBytes);
+    read_at(file_, path_, 0, &length, kLengthBytes);
     std::string text(length, '\0');
-    read(kLengthBytes, text.data(), length);
+    read_at(file_, path_, kLengthBytes, text.data(), length);
     const std::uint64_t data = kLengthBytes + length;
     return {parse_safetensors_header(text, std::filesystem::file_size(path_) - data, path_.string()), data};
   }
   void flush() const {
-    if (::fdatasync(descriptor_) != 0) throw_file_error("write", path_, errno);
+    if (::fdatasync(file_.get()) != 0) throw_file_error("write", path_, errno);
   }
 
  private:
-  void read(std::uint64_t at, void* to, std::uint64_t bytes) const {
-    for (std::uint64_t done = 0; done < bytes;) {
-      const ssize_t got =
-          ::pread(descriptor_, static_cast<char*>(to) + done, bytes - done, static_cast<off_t>(at + done));
-      if (got == 0 || (got < 0 && errno != EINTR)) throw_file_error("read", path_, got == 0 ? EIO : errno);
-      if (got > 0) done += static_cast<std::uint64_t>(got);
-    }
-  }
-
   std::filesystem::path path_;
-  int descriptor_ = -1;
+  Descriptor file_;
 };
 
 /// Of its full size, with the values of the tensors that are not on the meta device.
@@ -290,18 +290,7 @@ at::Tensor SafetensorsFile::tensor(std::string_view name) const {
 // Not through the mapping: where the file is cut off meanwhile, or its server has lost it, that would be a fatal
 // signal.
 void SafetensorsFile::read_bytes(std::uint64_t begin, void* to, std::size_t count) const {
-  auto offset = static_cast<std::uint64_t>(data_ - mapping_.get()) + begin;
-  for (auto* next = static_cast<char*>(to); count > 0;) {
-    const ssize_t read = ::pread(file_->get(), next, count, static_cast<off_t>(offset));
-    if (read < 0 && errno == EINTR) continue;
-    if (read < 0) throw_file_error("read", path_, errno);
-    if (read == 0)
-      throw Error(path_.string() + " became shorter while it was read",
-                  "another program has changed it: copy it again");
-    next += read;
-    offset += static_cast<std::uint64_t>(read);
-    count -= static_cast<std::size_t>(read);
-  }
+  read_at(*file_, path_, static_cast<std::uint64_t>(data_ - mapping_.get()) + begin, to, count);
 }
 
 void SafetensorsFile::read_elements(const SafetensorsEntry& entry, std::int64_t first, const at::Tensor& target) const {

@@ -23,13 +23,12 @@ constexpr const char* kTensorFile = "training_state.safetensors";
 
 nlohmann::json checksums_of(const fs::path& folder) {
   nlohmann::json files = nlohmann::json::object();
-  std::error_code failed;
-  fs::directory_iterator entry(folder, failed);
-  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
-    const std::string name = entry->path().filename().string();
-    files[name] = {{"bytes", entry->file_size(failed)}, {"xxh3", file_checksum(entry->path())}};
+  for (const fs::path& entry : entries_of(folder)) {
+    std::error_code failed;
+    const auto bytes = fs::file_size(entry, failed);
+    if (failed) throw_file_error("read", entry, failed.value());
+    files[entry.filename().string()] = {{"bytes", bytes}, {"xxh3", file_checksum(entry)}};
   }
-  if (failed) throw_file_error("read", folder, failed.value());
   return files;
 }
 

@@ -1,5 +1,6 @@
 #include <core/io/checkpoint_weights.h>
 
+#include <core/base/trainable.h>
 #include <core/io/atomic.h>
 #include <core/io/json.h>
 
@@ -13,12 +14,6 @@ namespace drift {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::int64_t bytes_of(const std::vector<NamedTensor>& tensors) {
-  std::int64_t bytes = 0;
-  for (const NamedTensor& tensor : tensors) bytes += static_cast<std::int64_t>(tensor.tensor.nbytes());
-  return bytes;
-}
 
 const SafetensorsEntry* entry_of(const CheckpointWeights& weights, const std::string& name) {
   const SafetensorsFile* file = weights.holder(name);

@@ -30,26 +30,6 @@ bool ends_with_word(std::string_view text) {
   return !text.empty() && is_word(code_point_of(text.substr(text.size() - length_of_last(text))));
 }
 
-std::size_t spaces_at_begin(std::string_view text) {
-  std::size_t spaces = 0;
-  while (spaces < text.size()) {
-    const std::size_t length = utf8_character_length(text.substr(spaces));
-    if (!is_space(code_point_of(text.substr(spaces, length)))) break;
-    spaces += length;
-  }
-  return spaces;
-}
-
-std::size_t spaces_at_end(std::string_view text) {
-  std::size_t kept = text.size();
-  while (kept > 0) {
-    const std::size_t length = length_of_last(text.substr(0, kept));
-    if (!is_space(code_point_of(text.substr(kept - length, length)))) break;
-    kept -= length;
-  }
-  return text.size() - kept;
-}
-
 }  // namespace
 
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
@@ -95,8 +75,8 @@ void AddedTokens::split(std::string_view text, bool with_special, std::vector<Pa
     at = end;
     if (token->special && !with_special) continue;
     if (token->single_word && (ends_with_word(text.substr(0, begin)) || begins_with_word(text.substr(end)))) continue;
-    if (token->lstrip) begin = std::max(begin - spaces_at_end(text.substr(0, begin)), cut);
-    if (token->rstrip) end += spaces_at_begin(text.substr(end));
+    if (token->lstrip) begin = std::max(begin - length_at_end(text.substr(0, begin), is_space), cut);
+    if (token->rstrip) end += length_at_begin(text.substr(end), is_space);
     if (cut < begin) parts.push_back({text.substr(cut, begin - cut), -1});
     parts.push_back({text.substr(begin, end - begin), token->id});
     cut = end;

@@ -1,68 +1,24 @@
 #include <core/text/chat.h>
 
+#include <core/base/quote.h>
 #include <core/io/json.h>
+#include <core/text/utf8.h>
 
 #include <drift/error.h>
 
+#include <unicode/uchar.h>
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <iterator>
 
 namespace drift {
 namespace {
 
-// The white space that templates trim: Python's, as UTF-8.
-constexpr std::string_view kSpaceTexts[] = {" ",
-                                            "\t",
-                                            "\n",
-                                            "\v",
-                                            "\f",
-                                            "\r",
-                                            "\x1C",
-                                            "\x1D",
-                                            "\x1E",
-                                            "\x1F",
-                                            "\xC2\x85",
-                                            "\xC2\xA0",
-                                            "\xE1\x9A\x80",
-                                            "\xE2\x80\x80",
-                                            "\xE2\x80\x81",
-                                            "\xE2\x80\x82",
-                                            "\xE2\x80\x83",
-                                            "\xE2\x80\x84",
-                                            "\xE2\x80\x85",
-                                            "\xE2\x80\x86",
-                                            "\xE2\x80\x87",
-                                            "\xE2\x80\x88",
-                                            "\xE2\x80\x89",
-                                            "\xE2\x80\x8A",
-                                            "\xE2\x80\xA8",
-                                            "\xE2\x80\xA9",
-                                            "\xE2\x80\xAF",
-                                            "\xE2\x81\x9F",
-                                            "\xE3\x80\x80"};
+// The white space that templates trim: Python's.
+bool is_space(char32_t c) { return u_isUWhiteSpace(static_cast<UChar32>(c)) != 0 || (c >= 0x1C && c <= 0x1F); }
 
 std::string_view trimmed(std::string_view text) {
-  const auto strip = [&](const auto& starts_or_ends, const auto& remove) {
-    for (;;) {
-      const auto* space = std::find_if(std::begin(kSpaceTexts), std::end(kSpaceTexts), starts_or_ends);
-      if (space == std::end(kSpaceTexts)) return;
-      remove(space->size());
-    }
-  };
-  strip([&](std::string_view space) { return text.starts_with(space); }, [&](std::size_t n) { text.remove_prefix(n); });
-  strip([&](std::string_view space) { return text.ends_with(space); }, [&](std::size_t n) { text.remove_suffix(n); });
+  text.remove_prefix(length_at_begin(text, is_space));
+  text.remove_suffix(length_at_end(text, is_space));
   return text;
-}
-
-std::string replaced(std::string_view text, std::string_view placeholder, std::string_view value) {
-  std::string result;
-  for (std::size_t found; (found = text.find(placeholder)) != std::string_view::npos;) {
-    result.append(text.substr(0, found)).append(value);
-    text.remove_prefix(found + placeholder.size());
-  }
-  return result.append(text);
 }
 
 }  // namespace
@@ -101,7 +57,7 @@ std::vector<PromptPart> chat_parts(const ChatFormat& format, const std::vector<C
 std::string fill_instruction(std::string_view instruction, std::string_view question) {
   constexpr std::string_view place = "{question}";
   const auto has = [&](std::string_view braces) { return instruction.find(braces) != std::string_view::npos; };
-  if (!has("{{") && !has("}}")) return replaced(instruction, place, question);
+  if (!has("{{") && !has("}}")) return replaced(std::string(instruction), place, question);
   std::string text;
   for (std::size_t i = 0; i < instruction.size(); ++i) {
     const std::string_view rest = instruction.substr(i);

@@ -1,4 +1,3 @@
-#include <core/text/nfc.h>
 #include <core/text/utf8.h>
 
 #include <unicode/bytestream.h>

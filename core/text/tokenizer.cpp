@@ -1,5 +1,4 @@
 #include <core/text/byte_alphabet.h>
-#include <core/text/nfc.h>
 #include <core/text/tokenizer.h>
 #include <core/text/utf8.h>
 #include <drift/error.h>
@@ -58,10 +57,7 @@ Tokenizer::Tokenizer(TokenizerFile file)
     const auto [text, id] = vocabulary.entry(i);
     at(id) = {bytes_of_piece(text).value_or(std::string(text)), true, false};
   }
-  for (const AddedToken& token : file.added) {
-    at(token.id) = {token.text, true, token.special};
-    added_.add(token.text, token.id);
-  }
+  for (const AddedToken& token : file.added) at(token.id) = {token.text, true, token.special};
 }
 
 const Tokenizer::Piece& Tokenizer::entry(std::int64_t id) const {
@@ -71,17 +67,6 @@ const Tokenizer::Piece& Tokenizer::entry(std::int64_t id) const {
                   (inside ? " has no token in the vocabulary"
                           : " is outside the vocabulary of " + std::to_string(vocabulary_size()) + " tokens"),
               "use the tokenizer of the checkpoint that made the ids");
-}
-
-std::optional<std::int64_t> Tokenizer::token_id(std::string_view text) const {
-  if (const std::int32_t id = added_.find(text); id >= 0) return id;
-  std::string piece;
-  for (const char byte : text) piece += byte_character(static_cast<unsigned char>(byte));
-  for (const std::string_view form : {std::string_view(piece), text}) {
-    const std::int32_t id = bpe_.model().vocabulary.find(form);
-    if (id >= 0 && this->piece(id) == text) return id;
-  }
-  return std::nullopt;
 }
 
 /// One call of encode(): the ids so far, and memory that is used from part to part.
@@ -172,6 +157,34 @@ std::string Tokenizer::decode(std::span<const std::int64_t> ids, bool skip_speci
     if (!(skip_special && piece.special)) bytes += piece.bytes;
   }
   return valid_utf8(bytes);
+}
+
+std::string StreamDecoder::push(std::int64_t id) {
+  if (skip_special_ && tokenizer_->is_special(id)) return {};
+  waiting_ += tokenizer_->piece(id);
+  const std::size_t complete = complete_utf8_length(waiting_);
+  std::string text = valid_utf8(std::string_view(waiting_).substr(0, complete));
+  waiting_.erase(0, complete);
+  return text;
+}
+
+std::string StreamDecoder::flush() { return valid_utf8(std::exchange(waiting_, {})); }
+
+std::string clean_up_spaces(std::string text) {
+  // In this order, each over the entire text: an earlier replacement may enable a later one.
+  constexpr std::pair<std::string_view, std::string_view> kReplacements[] = {
+      {" .", "."},     {" ?", "?"},   {" !", "!"},   {" ,", ","},     {" ' ", "'"},
+      {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (const auto& [from, to] : kReplacements) {
+    std::string cleaned;
+    std::size_t copied = 0;
+    for (std::size_t found = text.find(from); found != std::string::npos; found = text.find(from, copied)) {
+      cleaned.append(text, copied, found - copied) += to;
+      copied = found + from.size();
+    }
+    text = cleaned.append(text, copied);
+  }
+  return text;
 }
 
 }  // namespace drift

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,9 +61,6 @@ class Tokenizer {
   /// @throws Error if there is no such token
   bool is_special(std::int64_t id) const { return entry(id).special; }
 
-  /// The token that is exactly this text, if there is one.
-  std::optional<std::int64_t> token_id(std::string_view text) const;
-
  private:
   struct Piece {
     std::string bytes;
@@ -82,7 +78,6 @@ class Tokenizer {
   AddedTokens normalized_tokens_;  // searched in the normalised rest
   std::vector<SplitPattern> patterns_;
   std::vector<Piece> pieces_;  // by id
-  Vocabulary added_;
 };
 
 /// Decodes ids that come bit by bit: never shows half a character. All that push() and flush() return, joined, is what

@@ -2,7 +2,6 @@
 #include <core/io/file_error.h>
 #include <core/text/json_file.h>
 #include <core/text/tokenizer_file.h>
-#include <core/text/vocabulary_files.h>
 #include <drift/error.h>
 
 #include <utility>

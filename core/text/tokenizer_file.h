@@ -76,6 +76,11 @@ class TokenizerFileBuilder {
 /// @throws Error naming the key if it is missing, damaged, or of a kind that is not known
 TokenizerFile parse_tokenizer_json(std::string_view json, const std::string& name);
 
+/// vocab.json and merges.txt of a folder: byte-level BPE after normalisation form C and kVocabularyFilesPattern. Added
+/// tokens come from the added_tokens_decoder of tokenizer_config.json, from added_tokens.json, and from
+/// special_tokens_map.json (a token that has no id there gets the next free one); each file may be missing.
+TokenizerFile read_vocabulary_files(const std::filesystem::path& folder);
+
 /// The files of a checkpoint: tokenizer.json; if there is none, vocab.json and merges.txt, with the added tokens
 /// that tokenizer_config.json names, or if it names none, added_tokens.json and special_tokens_map.json.
 /// @param path  the folder, or a tokenizer.json

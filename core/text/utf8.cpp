@@ -1,5 +1,7 @@
 #include <core/text/utf8.h>
 
+#include <core/base/characters.h>
+
 #include <simdjson.h>
 #include <unicode/utf8.h>
 
@@ -10,12 +12,9 @@ bool is_valid_utf8(std::string_view bytes) { return simdjson::validate_utf8(byte
 std::string valid_utf8(std::string_view bytes) {
   if (is_valid_utf8(bytes)) return std::string(bytes);
   std::string text;
-  for (std::size_t at = 0; at < bytes.size();) {
-    const std::size_t begin = at;
-    UChar32 code_point = 0;
-    U8_NEXT(bytes.data(), at, bytes.size(), code_point);
-    text += code_point >= 0 ? bytes.substr(begin, at - begin) : std::string_view("\uFFFD");
-  }
+  for_each_character(bytes, [&](std::int32_t code_point, std::string_view character) {
+    text += code_point >= 0 ? character : std::string_view("\uFFFD");
+  });
   return text;
 }
 
@@ -43,6 +42,27 @@ std::size_t begin_of_character(std::string_view bytes, std::size_t offset) {
   const std::size_t limit = offset < 3 ? 0 : offset - 3;
   while (offset > limit && U8_IS_TRAIL(bytes[offset])) --offset;
   return offset;
+}
+
+std::size_t length_at_begin(std::string_view text, bool (*is_of_kind)(char32_t)) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t length = utf8_character_length(text.substr(at));
+    if (length == 0 || !is_of_kind(code_point_of(text.substr(at)))) break;
+    at += length;
+  }
+  return at;
+}
+
+std::size_t length_at_end(std::string_view text, bool (*is_of_kind)(char32_t)) {
+  std::size_t kept = text.size();
+  while (kept > 0) {
+    const std::size_t begin = begin_of_character(text, kept - 1);
+    const std::string_view last = text.substr(begin, kept - begin);
+    if (utf8_character_length(last) != last.size() || !is_of_kind(code_point_of(last))) break;
+    kept = begin;
+  }
+  return text.size() - kept;
 }
 
 }  // namespace drift

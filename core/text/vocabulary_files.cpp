@@ -1,15 +1,13 @@
 #include <core/base/log.h>
 #include <core/base/quote.h>
+#include <core/io/atomic.h>
 #include <core/io/file_error.h>
 #include <core/text/json_file.h>
 #include <core/text/patterns.h>
-#include <core/text/vocabulary_files.h>
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <utility>
 
 namespace drift {
@@ -56,13 +54,8 @@ class VocabularyReader {
 
   // A merge a line; the first line may be a comment with a version.
   void read_merges() {
-    reading("merges.txt");
-    require_regular_file(path_);
-    std::ifstream stream(path_, std::ios::binary);
-    if (!stream) builder_.fail("the file cannot be opened", "a vocab.json needs its merges.txt");
-    std::ostringstream content;
-    content << stream.rdbuf();
-    const std::string text = std::move(content).str();
+    if (!reading("merges.txt")) builder_.fail("the file cannot be opened", "a vocab.json needs its merges.txt");
+    const std::string text = read_whole_file(path_);
     builder_.file().model.merges.reserve(static_cast<std::size_t>(std::ranges::count(text, '\n')));
     std::string_view rest = text;
     for (bool first = true; !rest.empty(); first = false) {

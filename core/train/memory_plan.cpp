@@ -28,12 +28,6 @@ constexpr std::int64_t kLiveQuarters = 3;
 constexpr std::int64_t kDeviceProgram = std::int64_t{700} << 20;
 constexpr std::int64_t kOffloadBuffers = std::int64_t{2} << 23;  // elements, core/update/optimizer.cpp
 
-std::int64_t bytes_of(const std::vector<NamedTensor>& tensors) {
-  std::int64_t bytes = 0;
-  for (const NamedTensor& one : tensors) bytes += static_cast<std::int64_t>(one.tensor.nbytes());
-  return bytes;
-}
-
 class MemoryPlanner {
  public:
   MemoryPlanner(const RunConfig& config, const Model& shapes, const Sharding& ranks)

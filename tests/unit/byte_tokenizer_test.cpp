@@ -1,6 +1,6 @@
 // The tokenizer of models that have learned none: each byte a token, and a text for every other id.
 
-#include <core/text/byte_tokenizer.h>
+#include <core/text/shape_tokenizer.h>
 #include <core/text/tokenizer.h>
 
 #include <drift/error.h>

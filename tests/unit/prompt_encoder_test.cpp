@@ -109,7 +109,7 @@ TEST_F(Prompt, HasBracesAsATemplateHasThem) {
 }
 
 TEST_F(Prompt, DoesNotBeginTheResponseWithAMask) {
-  traits_.mask_id = *tokenizer_.token_id("<|mask|>");
+  traits_.mask_id = tokenizer_.encode("<|mask|>")[0];
   EXPECT_THAT(mistake({{"response_prefix", "12<|mask|>"}}),
               HasSubstr("[prompt] response_prefix has the mask token `<|mask|>`"));
   EXPECT_THAT(mistake([&] { encoder().ids(item("1", "<|mask|>")); }), HasSubstr("item `item-7`: its response prefix"));
@@ -131,7 +131,7 @@ TEST_F(Prompt, MayHaveTheReplyOnASeparateLine) {
 }
 
 TEST_F(Prompt, SpecialTokensInAQuestionAreControlIdsUnlessTheyAreText) {
-  const auto separator = *tokenizer_.token_id("<|sep|>");
+  const auto separator = tokenizer_.encode("<|sep|>")[0];
   EXPECT_THAT(encoder().ids(item("1<|sep|>")), testing::ElementsAre(tokenizer_.encode("1")[0], separator));
   // This small vocabulary cannot spell the token as text, which shows that it is tried.
   EXPECT_THROW(encoder({{"special_tokens", "text"}}).ids(item("1<|sep|>")), Error);
