@@ -1,6 +1,7 @@
 #include <core/base/component_host.h>
 #include <core/boundary/checks.h>
 #include <core/boundary/tensor_words.h>
+#include <core/io/safetensors_header.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/all.h>
@@ -66,7 +67,7 @@ std::string sizes_named_in(const std::string& text, LossInput& input) {
     if (!field.tensor->defined()) continue;
     const at::IntArrayRef sizes = field.tensor->sizes();
     if (std::ranges::any_of(sizes, [&](std::int64_t size) { return named.contains(size); }))
-      words += (words.empty() ? "" : ", ") + field_name(field) + " is " + shape_words(sizes);
+      words += (words.empty() ? "" : ", ") + field_name(field) + " is " + shape_text(sizes);
   }
   return words;
 }

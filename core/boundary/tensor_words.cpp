@@ -1,29 +1,14 @@
 #include <core/boundary/tensor_words.h>
 
+#include <core/io/safetensors_header.h>
+
 namespace drift {
 
-std::string shape_words(at::IntArrayRef sizes) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < sizes.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(sizes[i]);
-  return text + "]";
-}
-
-std::string type_words(at::ScalarType type) {
-  switch (type) {
-    case at::kLong: return "int64";
-    case at::kInt: return "int32";
-    case at::kBool: return "bool";
-    case at::kFloat: return "float32";
-    case at::kDouble: return "float64";
-    case at::kBFloat16: return "bfloat16";
-    case at::kHalf: return "float16";
-    default: return c10::toString(type);
-  }
-}
+std::string type_words(at::ScalarType type) { return c10::getDtypeNames(type).first; }
 
 std::string tensor_words(const at::Tensor& tensor) {
   if (!tensor.defined()) return "undefined";
-  return type_words(tensor.scalar_type()) + " " + shape_words(tensor.sizes()) + " on " + tensor.device().str();
+  return type_words(tensor.scalar_type()) + " " + shape_text(tensor.sizes()) + " on " + tensor.device().str();
 }
 
 void require_tensor(const char* name, const at::Tensor& tensor, at::ScalarType type, at::IntArrayRef sizes,
@@ -32,7 +17,7 @@ void require_tensor(const char* name, const at::Tensor& tensor, at::ScalarType t
                     tensor.device().type() == device.type() && tensor.layout() == at::kStrided;
   if (fits) return;
   std::string text = "`";
-  text.append(name).append("` must be ").append(type_words(type)).append(" ").append(shape_words(sizes));
+  text.append(name).append("` must be ").append(type_words(type)).append(" ").append(shape_text(sizes));
   text.append(" on ").append(at::Device(device.type()).str()).append(", not ").append(tensor_words(tensor));
   throw Error(text, hint);
 }

@@ -11,9 +11,6 @@ namespace drift {
 /// "int64 [4, 16] on cpu", "undefined"
 std::string tensor_words(const at::Tensor& tensor);
 
-/// "[4, 16]"
-std::string shape_words(at::IntArrayRef sizes);
-
 /// "int64", "float32"
 std::string type_words(at::ScalarType type);
 

@@ -26,7 +26,6 @@ struct TokenizeOptions {
   bool decode = false;
   Ids ids;  ///< of --decode
   bool keep_special = false;
-  bool clean_up = false;
   bool json = false;
 };
 
@@ -74,7 +73,6 @@ class Printer {
 
   void decode(const Ids& ids) {
     std::string text = tokenizer_.decode(ids, !options_.keep_special);
-    if (options_.clean_up) text = clean_up_spaces(text);
     if (options_.json) text = json_text(Json{{"text", text}});
     std::cout << (is_terminal_ ? printable(text) : text) << "\n";
   }
@@ -142,9 +140,6 @@ Command tokenize_command() {
           take_ids(ids);
         };
         list.add_switch("keep-special", "with --decode: keep special tokens in the text", options.keep_special);
-        list.add_switch("clean-up",
-                        "with --decode: remove the space before . ? ! , and in contractions, as some originals do",
-                        options.clean_up);
         list.add("in", "FILE", "JSON Lines: a record with `text`, or with --decode with `ids`, on each line",
                  options.in);
         list.add_switch("json", "print JSON instead of text", options.json);

@@ -3,10 +3,9 @@
 #include <core/base/share_folder.h>
 #include <core/config/document.h>
 #include <core/config/toml_layer.h>
+#include <core/io/atomic.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 namespace drift {
@@ -64,13 +63,12 @@ class Loader {
     std::error_code error;
     if (std::filesystem::file_size(file, error) > kLargestToml && !error)
       return "`" + file.string() + "` is larger than " + std::to_string(kLargestToml) + " bytes";
-    std::ifstream stream;
-    if (std::filesystem::is_regular_file(file, error)) stream.open(file, std::ios::binary);
-    std::ostringstream text;
-    if (stream.is_open()) text << stream.rdbuf();
-    content = text.str();
-    const bool is_read = stream.is_open() && (stream.good() || stream.eof() || content.empty());
-    return is_read ? "" : "cannot read `" + file.string() + "`";
+    try {
+      content = read_whole_file(file, kLargestToml);
+    } catch (const Error&) {
+      return "cannot read `" + file.string() + "`";
+    }
+    return "";
   }
 
   void add(toml::table&& table, const std::filesystem::path& file) {

@@ -170,21 +170,4 @@ std::string StreamDecoder::push(std::int64_t id) {
 
 std::string StreamDecoder::flush() { return valid_utf8(std::exchange(waiting_, {})); }
 
-std::string clean_up_spaces(std::string text) {
-  // In this order, each over the entire text: an earlier replacement may enable a later one.
-  constexpr std::pair<std::string_view, std::string_view> kReplacements[] = {
-      {" .", "."},     {" ?", "?"},   {" !", "!"},   {" ,", ","},     {" ' ", "'"},
-      {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-  for (const auto& [from, to] : kReplacements) {
-    std::string cleaned;
-    std::size_t copied = 0;
-    for (std::size_t found = text.find(from); found != std::string::npos; found = text.find(from, copied)) {
-      cleaned.append(text, copied, found - copied) += to;
-      copied = found + from.size();
-    }
-    text = cleaned.append(text, copied);
-  }
-  return text;
-}
-
 }  // namespace drift

@@ -100,8 +100,4 @@ class StreamDecoder {
   std::string waiting_;  // the beginning of a character
 };
 
-/// The clean-up of spaces that the Hugging Face libraries do when asked for clean_up_tokenization_spaces: no space
-/// before . ? ! , and before the endings of English contractions.
-std::string clean_up_spaces(std::string text);
-
 }  // namespace drift

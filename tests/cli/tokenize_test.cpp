@@ -47,16 +47,6 @@ TEST_F(Tokenize, ReadsStandardInput) {
   EXPECT_EQ(test::run_command("printf '1' | " + program + "/tokenizer.json").output, "id  piece\n 6  \"1\"\n");
 }
 
-TEST_F(Tokenize, CleansUpSpacesWhenAsked) {
-  const std::string command =
-      test::program().string() + " tokenize " + (test::source_dir() / "tests/golden/data/tokenizer").string();
-  const auto encoded = nlohmann::json::parse(test::run_command(command + " --text 'Yes , no .' --json").output);
-  std::string ids;
-  for (const std::int64_t id : encoded["ids"]) ids += (ids.empty() ? "" : ",") + std::to_string(id);
-  EXPECT_EQ(test::run_command(command + " --decode " + ids).output, "Yes , no .\n");
-  EXPECT_EQ(test::run_command(command + " --clean-up --decode " + ids).output, "Yes, no.\n");
-}
-
 TEST_F(Tokenize, Decodes) {
   EXPECT_EQ(tokenize("--decode 2,6,7,3").output, "12\n");
   EXPECT_EQ(tokenize("--decode '2, 6, 7, 3' --keep-special").output, "<|startoftext|>12<|sep|>\n");

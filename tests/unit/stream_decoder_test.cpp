@@ -86,14 +86,5 @@ TEST(StreamDecoder, JoinsToWhatDecodeMakes) {
   }
 }
 
-TEST(CleanUpSpaces, RemovesSpacesBeforeMarksAndEndings) {
-  EXPECT_EQ(clean_up_spaces("Yes , no . Why ? Oh !"), "Yes, no. Why? Oh!");
-  EXPECT_EQ(clean_up_spaces("I 'm sure it 's what they 've said, we 're n't"),
-            "I'm sure it's what they've said, we'ren't");
-  EXPECT_EQ(clean_up_spaces("the ' quoted ' word"), "the'quoted'word");
-  EXPECT_EQ(clean_up_spaces("x  ."), "x .") << "one pass each, left to right";
-  EXPECT_EQ(clean_up_spaces(""), "");
-}
-
 }  // namespace
 }  // namespace drift::stream_decoder_test
