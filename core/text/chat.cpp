@@ -13,11 +13,11 @@ namespace drift {
 namespace {
 
 // The white space that templates trim: Python's.
-bool is_space(char32_t c) { return u_isUWhiteSpace(static_cast<UChar32>(c)) != 0 || (c >= 0x1C && c <= 0x1F); }
+bool is_python_space(char32_t c) { return u_isUWhiteSpace(static_cast<UChar32>(c)) != 0 || (c >= 0x1C && c <= 0x1F); }
 
 std::string_view trimmed(std::string_view text) {
-  text.remove_prefix(length_at_begin(text, is_space));
-  text.remove_suffix(length_at_end(text, is_space));
+  text.remove_prefix(length_at_begin(text, is_python_space));
+  text.remove_suffix(length_at_end(text, is_python_space));
   return text;
 }
 
