@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kFormat = 2;
 constexpr const char* kStateFile = "training_state.json";
-constexpr const char* kTensorFile = "training_state.safetensors";
+constexpr const char* kStateTensors = "training_state.safetensors";
 
 nlohmann::json checksums_of(const fs::path& folder) {
   nlohmann::json files = nlohmann::json::object();
@@ -85,7 +85,7 @@ nlohmann::json read_state_json(const fs::path& folder) {
 }  // namespace
 
 void write_training_state(const fs::path& folder, const TrainingState& state) {
-  write_safetensors(folder / kTensorFile, state.tensors, kPlainMetadata, {}, state.complete);
+  write_safetensors(folder / kStateTensors, state.tensors, kPlainMetadata, {}, state.complete);
   nlohmann::json json = {{"format", kFormat},          {"step", state.step},     {"seed", state.seed},
                          {"settings", state.settings}, {"values", state.values}, {"files", checksums_of(folder)}};
   json["checksum"] = checksum(text_without_checksum(json));
@@ -111,7 +111,7 @@ TrainingState read_training_state(const fs::path& folder) {
   } catch (const nlohmann::json::exception&) {  // the checksum is right, the fields are not: another program wrote it
     throw Error("checkpoint " + folder.string() + " is damaged: " + kStateFile + " lacks a field");
   }
-  const SafetensorsFile file(folder / kTensorFile);
+  const SafetensorsFile file(folder / kStateTensors);
   for (const SafetensorsEntry& entry : file.entries()) state.tensors.push_back({entry.name, file.tensor(entry.name)});
   return state;
 }
