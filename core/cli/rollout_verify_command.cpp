@@ -1,3 +1,4 @@
+#include <core/base/share_folder.h>
 #include <core/boundary/checked.h>
 #include <core/boundary/components.h>
 #include <core/boundary/made.h>
@@ -28,20 +29,16 @@ struct TraceOptions {
   CheckpointOptions checkpoint;
   std::filesystem::path reference;
   std::string original;
+  std::filesystem::path originals;
   std::filesystem::path settings;
   double tolerance = 1e-4;
   bool json = false;
 };
 
-/// Those beside the plugins that `config` finds.
-Originals known_originals(const ConfigOptions& config) {
-  std::vector<std::filesystem::path> configured, folders;
-  for (const auto& path : plugin_paths(load_document({}, config.overrides))) {
-    std::error_code ignored;
-    configured.push_back(std::filesystem::is_regular_file(path, ignored) ? path.parent_path() : path);
-  }
-  for (const SearchPath& path : plugin_search_paths(configured, program_path())) folders.push_back(path.folder);
-  return Originals(folders);
+/// Those of --originals, or those that ship with Drift.
+Original original_of(const TraceOptions& options) {
+  const auto shipped = [] { return share_folder() / "tests/golden/data/originals.json"; };
+  return Original(options.originals.empty() ? shipped() : options.originals, options.original);
 }
 
 /// What --settings names. Of a file with `cases`, the one whose `file` is the trace.
@@ -132,9 +129,7 @@ Json json_of(const TraceRow& row, std::size_t number) {
 
 int compare(const TraceOptions& options) {
   const std::string where = options.settings.string();
-  const Originals originals = known_originals(options.checkpoint.config);
-  originals.require(options.original);
-  const OriginalSettings original = originals.translate(options.original, given_settings(options), where);
+  const OriginalSettings original = original_of(options).translate(given_settings(options), where);
   const LoadedRun run = run_of(options, original);
   prepare_device(run.config);
   const ModelShapes shapes(run.registry(), run.config, WhichAdapters::kSaved);
@@ -200,6 +195,8 @@ Command rollout_verify_command() {
             .required = true;
         list.add("original", "NAME", "whose settings they are; a name that is not known lists all", options.original)
             .required = true;
+        list.add("originals", "FILE", "JSON that says what their settings mean here; without it, the file that ships",
+                 options.originals);
         list.add("settings", "FILE",
                  "JSON object of the original's options, perhaps with mask_id, pad_id and nfe; or a list of `cases` "
                  "that "

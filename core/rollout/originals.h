@@ -2,15 +2,13 @@
 
 #include <drift/params.h>
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace drift {
 
@@ -24,28 +22,22 @@ struct OriginalSettings {
   std::optional<std::int64_t> forwards;         ///< `nfe`, the forwards that it made
 };
 
-/// The published decoders that are known by name: each folder of plugins may have a file originals.toml.
-class Originals {
+/// A published decoder.
+class Original {
  public:
-  /// Folders without that file are passed over. @throws Error if a file is not as it should be
-  explicit Originals(const std::vector<std::filesystem::path>& folders);
-  ~Originals();
+  /// @param file  JSON, as tests/golden/data/originals.json, whose `note` says what it holds
+  /// @throws Error if it cannot be read, or with the nearest name if none there is called so
+  Original(const std::filesystem::path& file, const std::string& name);
 
-  std::vector<std::string> names() const;
-
-  /// @throws Error with the nearest name if none is called so
-  void require(const std::string& name) const { find(name); }
-
-  /// @param settings  the original's options by its own names, with mask_id, pad_id and nfe if they are known. Or a
-  ///                  case that holds such an object as `settings`, beside `nfe`, `algorithm` and more
-  /// @param where     their file, for messages
+  /// @param given  the original's options by its own names, with mask_id, pad_id and nfe if they are known. Or a case
+  ///               that holds such an object as `settings`, beside `nfe`, `algorithm` and more
+  /// @param where  their file, for messages
   /// @throws Error naming what is not known, with the nearest name, or what cannot be
-  OriginalSettings translate(const std::string& name, const nlohmann::json& settings, const std::string& where) const;
+  OriginalSettings translate(const nlohmann::json& given, const std::string& where) const;
 
  private:
-  struct Original;
-  const Original& find(const std::string& name) const;
-  std::vector<std::unique_ptr<Original>> originals_;
+  std::string file_, name_;
+  nlohmann::json described_;
 };
 
 }  // namespace drift

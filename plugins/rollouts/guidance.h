@@ -1,5 +1,8 @@
 #pragma once
 
+#include "decoding_settings.h"
+#include "rows.h"
+
 #include <drift/policy.h>
 
 #include <ATen/core/Tensor.h>
@@ -8,12 +11,12 @@
 
 namespace drift::rollouts {
 
-/// Classifier-free guidance (docs/spec/models_rollout.md 3.1): logits that move away from those of the same sequence
-/// with a masked prompt, u + (scale + 1)(c - u). One forward of twice the rows.
-///
-/// @param forward        entire sequences
-/// @param prompt_length  positions that are masked for u
-/// @return [N, V], float32
-at::Tensor guided_logits(const Policy& policy, const ForwardInput& forward, std::int64_t prompt_length, double scale);
+/// Logits of the positions to predict: with guidance, if there is any.
+at::Tensor draw_logits(const DecodingSettings& settings, const RolloutInput& input, const DrawRequest& request,
+                       const ForwardCache& cache);
+
+/// Tokens as sample_tokens() draws them from these logits.
+SampledTokens draw_tokens(const DecodingSettings& settings, const RolloutInput& input, const DrawRequest& request,
+                          const ForwardCache& cache, const SamplingOptions& options);
 
 }  // namespace drift::rollouts

@@ -4,6 +4,8 @@
 #include <drift/parallel.h>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,10 +22,9 @@ std::int64_t workers_for(std::int64_t rows, std::int64_t hidden_size, bool on_cp
   return rows < workers ? 1 : workers;
 }
 
-std::string state_key(const Prompts& prompts, std::int64_t row, const std::vector<std::int64_t>& tokens) {
-  std::string key(reinterpret_cast<const char*>(tokens.data()), tokens.size() * sizeof(std::int64_t));
-  const std::int64_t group = prompts.group_B.const_data_ptr<std::int64_t>()[row];
-  return key.append(reinterpret_cast<const char*>(&group), sizeof group);
+std::int64_t forward_bytes(const Model& model, std::int64_t rows, std::int64_t sequence, std::int64_t logits) {
+  const std::int64_t layers = std::max<std::int64_t>(1, model.traits().layers);
+  return rows * (model.training_bytes_per_row(sequence) / layers + logits * static_cast<std::int64_t>(sizeof(float)));
 }
 
 void require_in_vocabulary(const std::string& name, const std::vector<std::int64_t>& ids, const ModelTraits& traits) {
@@ -35,6 +36,20 @@ void require_in_vocabulary(const std::string& name, const std::vector<std::int64
 }
 
 bool is_padded(const Prompts& prompts) { return prompts.mask_BP.defined() && !prompts.mask_BP.all().item<bool>(); }
+
+void start_trajectories(const RolloutInput& input, std::int64_t length, Trajectories& trajectories) {
+  const std::int64_t responses = input.prompts.tokens_BP.size(0);
+  trajectories.prompts = input.prompts;
+  trajectories.tokens_BL = at::full({responses, length}, input.policy->traits().mask_id, at::kLong);
+  trajectories.step_BL = at::full({responses, length}, -1, at::kInt);
+  trajectories.commit_logprob_BL = at::zeros({responses, length}, at::kFloat);
+  trajectories.forwards_B = at::zeros({responses}, at::kLong);
+}
+
+void mark_valid(const ModelTraits& traits, Trajectories& trajectories) {
+  const auto& tokens_BL = trajectories.tokens_BL;
+  trajectories.valid_BL = (tokens_BL != traits.pad_id).logical_and(tokens_BL != traits.mask_id);
+}
 
 float drawn_score(float score, double temperature, double uniform) {
   return static_cast<float>(score / temperature - std::log(-std::log(uniform)));

@@ -110,7 +110,7 @@ TEST_F(RolloutVerify, SaysWhatTheSettingsMeanHere) {
               AllOf(HasSubstr("row  first difference  largest difference of a probability  forwards  of the original"),
                     HasSubstr("  2  none "), HasSubstr("\nequal to the original: 3 of 3 rows\n"),
                     HasSubstr("\n[rollout]\nname = \"block\"\nlength = 32\nblock = 16\n"),
-                    HasSubstr("\nquirks = \"rldf_release\"\n")));
+                    HasSubstr("\nquirks = [\"counts_batch\", \"writes_any_id\", \"second_forward\", ")));
 }
 
 TEST_F(RolloutVerify, TakesTheSettingsAlone) {
@@ -234,22 +234,23 @@ TEST_F(RolloutVerify, RefusesATraceThatIsLongerThanTheModelsContext) {
   EXPECT_THAT(result.error, HasSubstr("tokens, which exceeds the model's context of 40"));
 }
 
-TEST_F(RolloutVerify, KnowsTheOriginalsOfAnyPluginsFolder) {
-  test::write_file(folder_.path() / "originals.toml",
-                   "[mine]\nrollout = \"block\"\n[mine.options]\nn = 8\n[mine.settings]\nlength = \"$n\"\n"
-                   "block = 8\ntemperature = 0.0\n");
-  test::write_file(folder_.path() / "settings.json", R"({"n": 16})");
-  const auto run = [&] {
-    return test::run_command("cd " + folder_.path().string() + " && DRIFT_PLUGIN_PATH=" + folder_.path().string() +
-                             " " + test::program().string() + " rollout verify " +
-                             (golden() / "ckpt/llada_a").string() + " --original mine --settings settings.json" +
-                             " --reference " + (golden() / "decode/llada_gen_pure_b1.safetensors").string());
+TEST_F(RolloutVerify, ReadsTheOriginalsOfAnotherFile) {
+  const auto run = [&](const Json& mine) {
+    test::write_file(folder_.path() / "mine.json", Json{{"originals", {{"mine", mine}}}}.dump());
+    return test::run_command("cd " + folder_.path().string() + " && " + test::program().string() + " rollout verify " +
+                             (golden() / "ckpt/llada_a").string() + " --original mine --originals mine.json" +
+                             " --settings settings.json --reference " +
+                             (golden() / "decode/llada_gen_pure_b1.safetensors").string());
   };
-  const auto result = run();
+  test::write_file(folder_.path() / "settings.json", R"({"n": 16})");
+  Json mine = {{"rollout", "block"},
+               {"options", {{"n", 8}}},
+               {"settings", {{"length", "$n"}, {"block", 8}, {"temperature", 0.0}}}};
+  const auto result = run(mine);
   EXPECT_EQ(result.status, 1) << result.error;
   EXPECT_THAT(result.output, HasSubstr("[rollout]\nname = \"block\"\nlength = 16\nblock = 8\ntemperature = 0.0\n"));
-  test::write_file(folder_.path() / "originals.toml", "[mine]\nrollout = \"block\"\n[mine.options]\nn = 8\n");
-  EXPECT_THAT(run().error, HasSubstr("originals.toml: [mine]: `settings` is missing, or no table"));
+  mine.erase("settings");
+  EXPECT_THAT(run(mine).error, HasSubstr("mine.json: mine: key 'settings' not found"));
 }
 
 }  // namespace

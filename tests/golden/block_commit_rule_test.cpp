@@ -1,8 +1,8 @@
 // How many positions a forward of the block rollout commits, against the originals' schedules and selections, and each
 // quirk beside what is done without it.
 
+#include "plugins/rollouts/block/batch_count.h"
 #include "plugins/rollouts/block/commit_rule.h"
-#include "plugins/rollouts/block/quirks.h"
 
 #include <core/io/safetensors.h>
 
@@ -32,10 +32,11 @@ std::vector<std::int64_t> schedule(std::int64_t masked, std::int64_t steps, cons
   settings.length = settings.block = masked;
   settings.schedule = Schedule::kStatic;
   settings.steps = steps;
+  settings.quirks = quirks;
   std::vector<std::int64_t> plan;
   for (std::int64_t left = masked; left > 0;) {
     const std::vector<float> scores(static_cast<std::size_t>(left), 0.5f);
-    plan.push_back(commits(settings, quirks, {0, masked, static_cast<std::int64_t>(plan.size())}, scores));
+    plan.push_back(commits(settings, {0, masked, static_cast<std::int64_t>(plan.size())}, scores));
     left -= plan.back();
   }
   return plan;
@@ -57,7 +58,7 @@ TEST(CommitRule, TheLinearScheduleIsLladas) {
 
 TEST(CommitRule, DreamsTimesAreTheReleases) {
   const auto golden = nlohmann::json::parse(test::read_file(unit() / "schedules.json"));
-  const Quirks quirks = quirks_of(Original::kRldfRelease, PredictionRow::kPrevious, Cache::kPrefix);
+  const Quirks quirks{.first_position = true, .time_grid = true};
   int compared = 0;
   for (const auto& one : golden.at("dream")) {
     if (one.at("drift_block_static").is_null()) continue;
@@ -71,7 +72,7 @@ TEST(CommitRule, DreamsTimesAreTheReleases) {
 
 /// The selection of each row, as 0 and 1, from scores by position.
 std::vector<std::vector<int>> selected(const at::Tensor& logits_BLV, const at::Tensor& masked_BL,
-                                       const BlockSettings& settings, const Quirks& quirks) {
+                                       const BlockSettings& settings) {
   const auto score_BL = at::softmax(logits_BLV.to(at::kDouble), -1).amax(-1).to(at::kFloat);
   std::vector<std::vector<int>> all;
   for (std::int64_t b = 0; b < logits_BLV.size(0); ++b) {
@@ -84,7 +85,7 @@ std::vector<std::vector<int>> selected(const at::Tensor& logits_BLV, const at::T
     std::ranges::stable_sort(order, std::ranges::greater(), [](const auto& one) { return one.first; });
     std::vector<float> scores;
     for (const auto& one : order) scores.push_back(one.first);
-    const std::int64_t count = scores.empty() ? 0 : commits(settings, quirks, {}, scores);
+    const std::int64_t count = scores.empty() ? 0 : commits(settings, {}, scores);
     for (std::int64_t c = 0; c < count; ++c) row[order[static_cast<std::size_t>(c)].second] = 1;
     all.push_back(row);
   }
@@ -105,7 +106,7 @@ TEST(CommitRule, ThresholdsSelectWhatTheOriginalsSelect) {
   for (const auto* threshold : {"0.3", "0.6", "0.999"}) {
     BlockSettings settings;
     settings.threshold = std::stod(threshold);
-    const auto got = selected(golden.tensor("logits"), golden.tensor("mask_index"), settings, {});
+    const auto got = selected(golden.tensor("logits"), golden.tensor("mask_index"), settings);
     for (const auto* original : {"drift.confidence.tau", "fast.tau"}) {
       EXPECT_EQ(got, rows_of(golden.tensor(std::string(original) + threshold))) << original << threshold;
     }
@@ -114,18 +115,18 @@ TEST(CommitRule, ThresholdsSelectWhatTheOriginalsSelect) {
 
 TEST(CommitRule, FactorsSelectWhatFastDllmSelects) {
   const SafetensorsFile golden(unit() / "unit_select.safetensors");
-  const Quirks quirks = quirks_of(Original::kFastDllmLater, PredictionRow::kSame, Cache::kNone);
   BlockSettings settings;
   settings.schedule = Schedule::kFactor;
+  settings.quirks.last_rank = true;
   for (const auto* factor : {"0.5", "1.0", "1.5", "2.5"}) {
     settings.factor = std::stod(factor);
-    EXPECT_EQ(selected(golden.tensor("logits"), golden.tensor("mask_index"), settings, quirks),
+    EXPECT_EQ(selected(golden.tensor("logits"), golden.tensor("mask_index"), settings),
               rows_of(golden.tensor(std::string("fast.factor") + factor)))
         << factor;
   }
   for (const auto* factor : {"0.5", "1.0", "2.0"}) {
     settings.factor = std::stod(factor);
-    EXPECT_EQ(selected(golden.tensor("factor_logits"), golden.tensor("factor_mask_index"), settings, quirks),
+    EXPECT_EQ(selected(golden.tensor("factor_logits"), golden.tensor("factor_mask_index"), settings),
               rows_of(golden.tensor(std::string("factor_demo.") + factor)))
         << factor;
   }
@@ -138,8 +139,9 @@ TEST(Quirks, OfFastDllmIfOnlyTheLastRankFailsItIsCommittedAsWell) {
   settings.schedule = Schedule::kFactor;
   settings.factor = 1;
   const std::vector<float> scores{0.9f, 0.8f, 0.5f};  // rank 3 wants 0.75
-  EXPECT_EQ(commits(settings, {}, {}, scores), 2);
-  EXPECT_EQ(commits(settings, {.last_rank = true}, {}, scores), 3);
+  EXPECT_EQ(commits(settings, {}, scores), 2);
+  settings.quirks.last_rank = true;
+  EXPECT_EQ(commits(settings, {}, scores), 3);
 }
 
 TEST(Quirks, OfDreamABlocksFirstForwardCommitsItsFirstPositionAndATimeGridMayCommitNone) {
@@ -148,8 +150,9 @@ TEST(Quirks, OfDreamABlocksFirstForwardCommitsItsFirstPositionAndATimeGridMayCom
   BlockSettings dynamic;
   dynamic.threshold = 0.5;
   const std::vector<float> sure{0.9f, 0.8f};
-  EXPECT_EQ(commits(dynamic, {}, {}, sure), 2);
-  EXPECT_EQ(commits(dynamic, {.first_position = true}, {}, sure), 1);
+  EXPECT_EQ(commits(dynamic, {}, sure), 2);
+  dynamic.quirks.first_position = true;
+  EXPECT_EQ(commits(dynamic, {}, sure), 1);
 }
 
 /// Two responses of two blocks of two positions: the first takes 1 and 2 forwards, the second 2 and 1.
@@ -165,7 +168,8 @@ struct CountedOverTheBatch : ::testing::Test {
   }
 
   std::vector<std::vector<int>> steps(const Quirks& quirks, std::int64_t pad_id = 0) {
-    count_over_batch({{1, 2}, {2, 1}}, settings, quirks, pad_id, made);
+    settings.quirks = quirks;
+    count_over_batch({{1, 2}, {2, 1}}, settings, pad_id, made);
     return rows_of(made.step_BL.to(at::kLong));
   }
   std::int64_t forwards() const { return made.forwards_B.max().item<std::int64_t>(); }
@@ -180,9 +184,11 @@ TEST_F(CountedOverTheBatch, RowsWaitForEachOtherAtTheEndOfABlock) {
 }
 
 TEST_F(CountedOverTheBatch, ABlockThatItsFirstForwardFinishedHasAWastedOne) {
-  count_over_batch({{1, 1}, {1, 1}}, settings, {.second_forward = true}, 0, made);
+  settings.quirks.second_forward = true;
+  count_over_batch({{1, 1}, {1, 1}}, settings, 0, made);
   EXPECT_EQ(forwards(), 4);
-  count_over_batch({{1, 1}, {1, 1}}, settings, {}, 0, made);
+  settings.quirks = {};
+  count_over_batch({{1, 1}, {1, 1}}, settings, 0, made);
   EXPECT_EQ(forwards(), 2);
 }
 

@@ -1,4 +1,5 @@
-// The diffusion rollout with quirks = dream against the greedy traces and the schedules of Dream's diffusion_generate.
+// The diffusion rollout with the quirks of Dream against the greedy traces and the schedules of Dream's
+// diffusion_generate.
 
 #include <drift/rollout.h>
 
@@ -28,6 +29,8 @@ namespace {
 using Json = nlohmann::json;
 using Values = std::map<std::string, Parameter::Value>;
 
+const std::vector<std::string> kDream{"counts_batch", "writes_any_id", "time_grid"};
+
 std::filesystem::path data() { return test::source_dir() / "tests/golden/data"; }
 
 Trajectories decode(const Model& model, const Values& settings, const at::Tensor& prompt_ids,
@@ -49,7 +52,7 @@ Values settings_of(const Json& original) {
           {"top_p", number("top_p", 1)},
           {"top_k", static_cast<std::int64_t>(number("top_k", 0))},
           {"eps", original.at("eps").get<double>()},
-          {"quirks", "dream"}};
+          {"quirks", kDream}};
 }
 
 TEST(DiffusionTraces, AreWrittenTokenByTokenStepByStep) {
@@ -87,7 +90,7 @@ TEST(DiffusionTraces, CommitTheOriginalsNumberOfTokensAtEachStep) {
                              {"steps", steps},
                              {"temperature", 0.0},
                              {"eps", entry.at("eps").get<double>()},
-                             {"quirks", "dream"}},
+                             {"quirks", kDream}},
                             prompt, at::ones_like(prompt, at::kBool));
     std::vector<std::int64_t> commits;
     for (std::int64_t step = 0; step < steps; ++step)

@@ -81,7 +81,6 @@ std::vector<T> first_row(const at::Tensor& tensor_BL) {
 // Of decoders that are written a second time (decode_fixture.py): every horizon around 0, the block and the length,
 // every `alg` with each cache and schedule, and tokens that are masks.
 TEST(BlockRolloutGolden, TranscribedTraces) {
-  const Originals originals({test::source_dir() / "plugins/rollouts"});
   std::map<std::string, std::unique_ptr<Model>> models;
   for (const char* family : {"llada", "dream"})
     models[std::string(family) + "_a"] = test::open_checkpoint(family, data() / "ckpt" / (std::string(family) + "_a"));
@@ -90,7 +89,7 @@ TEST(BlockRolloutGolden, TranscribedTraces) {
   ASSERT_GT(traces.at("cases").size(), 100u);
   for (const auto& trace : traces.at("cases")) {
     SCOPED_TRACE(trace.at("id"));
-    const auto original = originals.translate(trace.at("algorithm"), trace, file.string());
+    const auto original = Original(data() / "originals.json", trace.at("algorithm")).translate(trace, file.string());
     const auto prompt = at::tensor(trace.at("prompt").get<std::vector<std::int64_t>>(), at::kLong).unsqueeze(0);
     const auto got = test::roll_out(original.rollout, original.settings, *models.at(trace.at("checkpoint")),
                                     {prompt, at::ones_like(prompt, at::kBool), at::zeros({1}, at::kLong)});
@@ -116,7 +115,7 @@ TEST(BlockRolloutGolden, APaddedRowIsWhatTheRowAloneIs) {
   EXPECT_TRUE(at::equal(got.tokens_BL, file.tensor("alone_tokens")));
 }
 
-// Each of the release's defects on LLaDA beside what is done without it; other quirks: block_commit_rule_test.
+// Defects of the release on LLaDA beside what is done without it; other quirks: block_commit_rule_test.
 TEST(BlockRolloutQuirks, PaddingIsAttendedTo) {
   const auto model = open_llada();
   const SafetensorsFile file(data() / "decode/drift_llada_static_nocache_b3pad.safetensors");
@@ -126,7 +125,7 @@ TEST(BlockRolloutQuirks, PaddingIsAttendedTo) {
                                                             {"schedule", "static"},
                                                             {"temperature", 0.0}};
   auto quirky = settings;
-  quirky["quirks"] = "rldf_release";
+  quirky["quirks"] = std::vector<std::string>{"attends_padding"};
   const auto prompt = file.tensor("prompt_ids"), mask = file.tensor("prompt_mask").to(at::kBool);
   const auto written = file.tensor("tokens").narrow(1, prompt.size(1), 16);
   EXPECT_TRUE(at::equal(decode(*model, quirky, prompt, mask).tokens_BL, written));
@@ -152,7 +151,7 @@ TEST(BlockRolloutQuirks, TheMostUncertainPositionGoesFirst) {
     return (decode(*model, settings, prompt, mask).step_BL[0] == 0).nonzero()[0][0].item<int>();
   };
   EXPECT_EQ(first(), entropy.argmin().item<int>());
-  settings["quirks"] = "rldf_release";
+  settings["quirks"] = std::vector<std::string>{"highest_entropy"};
   EXPECT_EQ(first(), entropy.argmax().item<int>());
 }
 
@@ -170,7 +169,7 @@ TEST(BlockRolloutQuirks, IdsWithoutATokenAreWritten) {
     return decode(*model, settings, prompt, at::ones_like(prompt, at::kBool)).tokens_BL.max().item<std::int64_t>();
   };
   EXPECT_LT(most(), model->traits().mask_id);
-  settings["quirks"] = "fast_dllm";
+  settings["quirks"] = std::vector<std::string>{"writes_any_id"};
   EXPECT_GE(most(), illegal);
 }
 

@@ -84,11 +84,10 @@ TEST_P(TensorDecoderTest, WritesTheSameTrajectories) {
   const at::NoGradGuard no_gradient;
   for (std::uint64_t seed = 0; seed < 120; ++seed) {
     const BlockSettings settings = random_settings(RandomStream(seed, "settings"));
-    const Quirks none;
     Trajectories by_rows = empty_trajectories(input.prompts, settings),
                  by_tensors = empty_trajectories(input.prompts, settings);
     std::vector<RowForwards> forwards(kResponses);
-    BlockDecoder(settings, none, input, 0, kResponses, 4).run(by_rows, forwards);
+    BlockDecoder(settings, input, 0, kResponses, 4).run(by_rows, forwards);
     TensorDecoder(settings, input, 0, 2).run(by_tensors);
     TensorDecoder(settings, input, 2, kResponses).run(by_tensors);
     EXPECT_TRUE(at::equal(by_rows.tokens_BL, by_tensors.tokens_BL)) << seed;

@@ -1,4 +1,4 @@
-// plugins/rollouts/originals.toml: what the settings of published decoders mean here.
+// tests/golden/data/originals.json: what the settings of published decoders mean here.
 
 #include <core/rollout/originals.h>
 
@@ -20,18 +20,20 @@ using testing::Not;
 using testing::Pair;
 using Json = nlohmann::json;
 
-const Originals& originals() {
-  static const Originals read({test::source_dir() / "plugins/rollouts"});
-  return read;
+std::filesystem::path file() { return test::source_dir() / "tests/golden/data/originals.json"; }
+
+OriginalSettings translated(const std::string& name, const Json& given) {
+  return Original(file(), name).translate(given, "settings.json");
 }
 
 std::map<std::string, Parameter::Value> settings_of(const std::string& name, const Json& given) {
-  return originals().translate(name, given, "settings.json").settings;
+  return translated(name, given).settings;
 }
 
 /// "key = value" of one setting.
 auto has(const std::string& key, const Parameter::Value& value) { return Contains(Pair(key, value)); }
 auto ids(std::vector<std::int64_t> list) { return Parameter::Value(std::move(list)); }
+auto names(std::vector<std::string> list) { return Parameter::Value(std::move(list)); }
 Parameter::Value text(const char* value) { return std::string(value); }
 
 TEST(Originals, OptionsThatAreNotGivenHaveTheOriginalsDefaults) {
@@ -70,11 +72,19 @@ TEST(Originals, ScheduleFollowsFromThresholdAndFactor) {
                 AllOf(has("schedule", text("dynamic")), has("threshold", 1.0), Not(Contains(Key("steps")))));
   }
   EXPECT_THAT(settings_of("fast_llada", {{"threshold", 0.9}, {"factor", 1.5}, {"revision", "f6b35ec"}}),
-              AllOf(has("schedule", text("factor")), has("factor", 1.5), has("quirks", text("fast_dllm_later"))));
+              AllOf(has("schedule", text("factor")), has("factor", 1.5),
+                    has("quirks", names({"counts_batch", "writes_any_id", "last_rank"}))));
   EXPECT_THAT(settings_of("fast_dream_block", {{"alg", "maskgit_plus"}}),
               AllOf(has("schedule", text("static")), has("remasking", text("negative_entropy"))));
   EXPECT_THAT(settings_of("fast_dream_block", {{"alg", "confidence_threshold"}, {"cache", "dual"}}),
               AllOf(has("schedule", text("dynamic")), has("threshold", 0.9), has("cache", text("dual"))));
+}
+
+TEST(Originals, OnlyTheEarlierRevisionWastesAForward) {
+  const auto waste = Contains(Pair("quirks", names({"counts_batch", "writes_any_id", "last_rank", "second_forward"})));
+  EXPECT_THAT(settings_of("fast_llada", {{"cache", "prefix"}}), waste);
+  EXPECT_THAT(settings_of("fast_llada", {{"cache", "none"}}), Not(waste));
+  EXPECT_THAT(settings_of("fast_llada", {{"cache", "dual"}, {"revision", "f6b35ec"}}), Not(waste));
 }
 
 TEST(Originals, TheHorizonCountsOnlyWithACache) {
@@ -85,21 +95,21 @@ TEST(Originals, TheHorizonCountsOnlyWithACache) {
 }
 
 TEST(Originals, IdsAndForwardsMayStandInTheSettingsOrBesideThem) {
-  const auto alone = originals().translate("fast_llada", {{"mask_id", 3}, {"pad_id", 4}, {"nfe", 7}}, "");
+  const auto alone = translated("fast_llada", {{"mask_id", 3}, {"pad_id", 4}, {"nfe", 7}});
   EXPECT_EQ(alone.mask_id, 3);
   EXPECT_EQ(alone.pad_id, 4);
   EXPECT_EQ(alone.forwards, 7);
-  const auto of_case = originals().translate(
-      "fast_llada", {{"id", "x"}, {"algorithm", "fast_llada"}, {"nfe", 8}, {"settings", {{"mask_id", 3}}}}, "");
+  const auto of_case =
+      translated("fast_llada", {{"id", "x"}, {"algorithm", "fast_llada"}, {"nfe", 8}, {"settings", {{"mask_id", 3}}}});
   EXPECT_EQ(of_case.mask_id, 3);
   EXPECT_EQ(of_case.forwards, 8);
   EXPECT_EQ(of_case.pad_id, std::nullopt);
 }
 
 TEST(Originals, OnlySomeTakeAMask) {
-  for (const std::string& name : originals().names()) {
-    EXPECT_EQ(originals().translate(name, Json::object(), "").takes_mask,
-              name == "llada_generate" || name == "dream_generate")
+  const Json all = Json::parse(test::read_file(file())).at("originals");
+  for (const auto& [name, described] : all.items()) {
+    EXPECT_EQ(translated(name, Json::object()).takes_mask, name == "llada_generate" || name == "dream_generate")
         << name;
   }
 }

@@ -6,11 +6,9 @@
 #include <drift/parallel.h>
 #include <drift/plugin.h>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/zeros.h>
-
+#include <algorithm>
 #include <string>
+#include <vector>
 
 namespace drift::block {
 namespace {
@@ -23,12 +21,6 @@ constexpr Choices<Remasking, 4> kRemasking{{{"low_confidence", Remasking::kLowCo
                                             {"random", Remasking::kRandom}}};
 constexpr Choices<ConfidenceOf, 2> kConfidenceOf{{{"logits", ConfidenceOf::kLogits}, {"draw", ConfidenceOf::kDraw}}};
 constexpr Choices<Cache, 3> kCaches{{{"none", Cache::kNone}, {"prefix", Cache::kPrefix}, {"dual", Cache::kDual}}};
-constexpr Choices<Original, 5> kOriginals{{{"none", Original::kNone},
-                                           {"llada", Original::kLlada},
-                                           {"fast_dllm", Original::kFastDllm},
-                                           {"fast_dllm_later", Original::kFastDllmLater},
-                                           {"rldf_release", Original::kRldfRelease}}};
-
 /// Block-wise decoding with confidence remasking: LLaDA's semi-autoregressive sampler (static schedule), Fast-dLLM's
 /// threshold and factor, and the caches of both and of RLDF's release. Without a cache every state is computed in full,
 /// so that training scores what the rollout saw.
@@ -85,9 +77,7 @@ BlockRollout::BlockRollout(Parameters& parameters) {
                                     "token ids whose confidence is 0, so that they are committed last", at_least(0));
   settings_.pad_penalty =
       parameters("pad_penalty", 1.0, "the confidence of a padding token is divided by this; 1 = unchanged", above(0));
-  settings_.original = parameters(
-      "quirks", kOriginals, Original::kNone,
-      "reproduce an original with its defects; steps and forwards are then counted over the batch, as it does");
+  settings_.quirks = rollouts::read_quirks(parameters);
   if (settings_.steps == 0) settings_.steps = settings_.length;
   check();
 }
@@ -110,42 +100,33 @@ void BlockRollout::check() const {
     throw Error("rollout.unsure_ids changes confidences by the raw logits, and rollout.confidence_of asks for others",
                 "set rollout.confidence_of = \"logits\"");
   }
-  if (settings_.early_stop && settings_.original != Original::kNone) {
-    throw Error("rollout.early_stop does not go with rollout.quirks: the originals end no row early",
-                "leave out one of the two");
-  }
+  rollouts::require_no_quirks_of_early_stop(settings_);
 }
 
 void BlockRollout::generate(const RolloutInput& input, Trajectories& trajectories) const {
   const std::int64_t responses = input.prompts.tokens_BP.size(0), length = settings_.length;
   const auto& traits = input.policy->traits();
-  const Quirks quirks = quirks_of(settings_.original, traits.prediction_row, settings_.cache);
   rollouts::require_in_vocabulary("forbidden_ids", settings_.forbidden_ids, traits);
   rollouts::require_in_vocabulary("unsure_ids", settings_.unsure_ids, traits);
-  trajectories.prompts = input.prompts;
-  trajectories.tokens_BL = at::full({responses, length}, traits.mask_id, at::kLong);
-  trajectories.step_BL = at::full({responses, length}, -1, at::kInt);
-  trajectories.commit_logprob_BL = at::zeros({responses, length}, at::kFloat);
-  trajectories.forwards_B = at::zeros({responses}, at::kLong);
+  rollouts::start_trajectories(input, length, trajectories);
 
   const bool on_cpu = input.policy->device().is_cpu();
   const std::int64_t sequence = input.prompts.tokens_BP.size(1) + length;
   const std::int64_t at_once = rollouts::rows_at_once(sequence, on_cpu);
   std::vector<RowForwards> forwards(static_cast<std::size_t>(responses),
                                     RowForwards(static_cast<std::size_t>(settings_.blocks()), 0));
-  if (!on_cpu && !quirks.counts_batch) {
+  if (!on_cpu && !settings_.quirks.any()) {
     for (std::int64_t begin = 0; begin < responses; begin += at_once) {
       TensorDecoder(settings_, input, begin, std::min(responses, begin + at_once)).run(trajectories);
     }
   } else {
     parallel_rows(rollouts::workers_for(responses, traits.hidden_size, on_cpu), responses,
                   [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-                    BlockDecoder(settings_, quirks, input, begin, end, at_once).run(trajectories, forwards);
+                    BlockDecoder(settings_, input, begin, end, at_once).run(trajectories, forwards);
                   });
   }
-  if (quirks.counts_batch) count_over_batch(forwards, settings_, quirks, traits.pad_id, trajectories);
-  trajectories.valid_BL =
-      (trajectories.tokens_BL != traits.pad_id).logical_and(trajectories.tokens_BL != traits.mask_id);
+  if (settings_.quirks.counts_batch) count_over_batch(forwards, settings_, traits.pad_id, trajectories);
+  rollouts::mark_valid(traits, trajectories);
 }
 
 void BlockRollout::estimate_cost(const Model& model, std::int64_t prompt_length, std::int64_t responses, bool on_cpu,
@@ -166,10 +147,8 @@ void BlockRollout::estimate_cost(const Model& model, std::int64_t prompt_length,
   const std::int64_t sequence = prompt_length + settings_.length;
   const std::int64_t workers = rollouts::workers_for(responses, traits.hidden_size, on_cpu);
   const std::int64_t rows = std::min(responses, workers * rollouts::rows_at_once(sequence, on_cpu));
-  // One layer's activations are alive at a time, and of the logits also their float32 copy and the probabilities.
-  const std::int64_t layer = model.training_bytes_per_row(sequence) / std::max<std::int64_t>(1, traits.layers);
-  const std::int64_t logits = settings_.block * traits.vocabulary_size * 3 * static_cast<std::int64_t>(sizeof(float));
-  cost.bytes = rows * (layer + logits);
+  // Of the logits also their float32 copy and the probabilities.
+  cost.bytes = rollouts::forward_bytes(model, rows, sequence, 3 * settings_.block * traits.vocabulary_size);
   const auto* cached = capability<CachedForward>(model);
   if (settings_.cache != Cache::kNone && cached != nullptr) cost.bytes += cached->make_cache(rows, sequence)->bytes();
 }

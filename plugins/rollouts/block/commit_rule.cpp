@@ -1,5 +1,6 @@
 #include "commit_rule.h"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/linspace.h>
 
 #include <algorithm>
@@ -37,9 +38,9 @@ std::int64_t BlockSettings::steps_of_block(std::int64_t index) const {
   return std::max<std::int64_t>(1, steps / blocks() + (index < steps % blocks() ? 1 : 0));
 }
 
-std::int64_t commits(const BlockSettings& settings, const Quirks& quirks, const BlockProgress& progress,
-                     const std::vector<float>& scores) {
+std::int64_t commits(const BlockSettings& settings, const BlockProgress& progress, const std::vector<float>& scores) {
   const auto count = static_cast<std::int64_t>(scores.size());
+  const Quirks& quirks = settings.quirks;
   if (quirks.first_position && progress.forwards == 0) return 1;
   switch (settings.schedule) {
     case Schedule::kDynamic: {
@@ -51,7 +52,16 @@ std::int64_t commits(const BlockSettings& settings, const Quirks& quirks, const 
   }
   const std::int64_t steps = settings.steps_of_block(progress.number);
   if (quirks.time_grid) return by_time_grid(count, steps, progress.forwards);
-  return linear(progress.masked, steps, progress.forwards);
+  return std::min(count, linear(progress.masked, steps, progress.forwards));
+}
+
+at::Tensor scheduled_commits(const BlockSettings& settings) {
+  auto count = at::empty({settings.length}, at::kLong);
+  auto* to = count.data_ptr<std::int64_t>();
+  for (std::int64_t k = 0; k < settings.blocks(); ++k) {
+    for (std::int64_t f = 0; f < settings.block; ++f) *to++ = linear(settings.block, settings.steps_of_block(k), f);
+  }
+  return count;
 }
 
 }  // namespace drift::block

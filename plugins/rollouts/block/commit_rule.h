@@ -1,7 +1,8 @@
 #pragma once
 
-#include "quirks.h"
 #include "settings.h"
+
+#include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <vector>
@@ -18,7 +19,9 @@ struct BlockProgress {
 /// How many of the masked positions are committed now, the surest first.
 ///
 /// @param scores  descending, one for each masked position; not empty
-std::int64_t commits(const BlockSettings& settings, const Quirks& quirks, const BlockProgress& progress,
-                     const std::vector<float>& scores);
+std::int64_t commits(const BlockSettings& settings, const BlockProgress& progress, const std::vector<float>& scores);
+
+/// Of the static schedule without quirks: those of forward f of block k at k * block + f.
+at::Tensor scheduled_commits(const BlockSettings& settings);
 
 }  // namespace drift::block

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "quirks.h"
+#include "rows.h"
 #include "settings.h"
 
 #include <drift/rollout.h>
@@ -9,41 +9,41 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <string>
+#include <memory>
 
 namespace drift::block {
 
-/// Positions [begin, begin + width) of the sequence, prompt included, that a forward computes; it attends to those
-/// before `attended`.
-struct Window {
-  std::int64_t begin = 0, width = 0, attended = 0;
-};
+using rollouts::Window;
+
+/// The whole sequence.
+Window whole_window(const BlockSettings& settings, std::int64_t prompt_length);
 
 /// What the later forwards of a block compute with a cache.
-Window block_window(const BlockSettings& settings, const Quirks& quirks, PredictionRow prediction_row,
-                    std::int64_t prompt_length, std::int64_t block_start);
+Window block_window(const BlockSettings& settings, PredictionRow prediction_row, std::int64_t prompt_length,
+                    std::int64_t block_start);
 
 /// Draws tokens, with the confidence that `settings` ask for.
 class Prediction {
  public:
-  /// All of them must outlive it.
-  Prediction(const BlockSettings& settings, const Quirks& quirks, const RolloutInput& input);
+  /// Both must outlive it.
+  Prediction(const BlockSettings& settings, const RolloutInput& input);
 
-  /// As Policy::sample().
-  SampledTokens sample(const ForwardInput& forward, const ForwardCache& cache, const at::Tensor& row_M,
-                       const at::Tensor& uniform_M) const;
+  /// @throws Error if the model has no cache
+  std::unique_ptr<KeyValueCache> make_cache(std::int64_t rows) const;
+
+  /// @param request  for this window
+  /// @param cache    null: none
+  SampledTokens sample(rollouts::DrawRequest request, const Window& window, KeyValueCache* cache) const;
 
  private:
-  at::Tensor confidence_without_ids(const at::Tensor& logits_NV, const at::Tensor& row_M, const at::Tensor& uniform_M,
+  SampledTokens draw(const rollouts::DrawRequest& request, const ForwardCache& cache) const;
+  at::Tensor confidence_without_ids(const at::Tensor& logits_NV, const rollouts::DrawRequest& request,
                                     const SampledTokens& sampled) const;
 
   const BlockSettings& settings_;
-  const Policy& policy_;
-  const std::int64_t prompt_length_;
+  const RolloutInput& input_;
+  const std::int64_t sequence_;
   SamplingOptions options_;
 };
-
-/// @throws Error, that the model has no cache.
-[[noreturn]] void refuse_cache(const ModelTraits& traits);
 
 }  // namespace drift::block

@@ -4,15 +4,10 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/full_like.h>
 #include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
-#include <limits>
-#include <string>
 
 namespace drift::block {
 
@@ -22,14 +17,12 @@ TensorDecoder::TensorDecoder(const BlockSettings& settings, const RolloutInput& 
       input_(input),
       traits_(input.policy->traits()),
       prompt_length_(input.prompts.tokens_BP.size(1)),
-      prediction_(settings, quirks_, input),
+      prediction_(settings, input),
       remasking_random_(input.random.child("remasking")),
-      order_random_(input.random.child("order")),
-      rows_(input, first, last, settings.length) {
-  const std::int64_t rows = last - first;
-  const auto integers = rows_.row_R.options();
-  state_.block_begin_R = at::zeros({rows}, integers);
-  state_.block_forwards_R = at::zeros({rows}, integers);
+      rows_(settings, input, first, last) {
+  if (settings.schedule == Schedule::kStatic) scheduled_ = scheduled_commits(settings).to(rows_.row_R.device());
+  state_.block_begin_R = at::zeros_like(rows_.row_R);
+  state_.block_forwards_R = at::zeros_like(rows_.row_R);
 }
 
 void TensorDecoder::run(Trajectories& trajectories) {
@@ -39,31 +32,28 @@ void TensorDecoder::run(Trajectories& trajectories) {
   } else {
     for (std::int64_t begin = 0; begin < settings_.length; begin += settings_.block) {
       decode_with_cache(begin);
-      if (cancelled() || !look()) return;
+      if (rollouts::is_cancelled(input_) || !look()) return;
     }
   }
 }
 
 void TensorDecoder::decode_whole_sequences() {
-  const std::int64_t sequence = prompt_length_ + settings_.length;
-  while (!cancelled()) {
+  while (!rollouts::is_cancelled(input_)) {
     for (std::int64_t forward = 0; forward < rollouts::kForwardsBetweenLooks; ++forward) {
-      advance({0, sequence, sequence}, nullptr, 0);
+      advance(whole_window(settings_, prompt_length_), nullptr, 0);
     }
     if (!look()) return;
   }
 }
 
 void TensorDecoder::decode_with_cache(std::int64_t block_begin) {
-  const std::int64_t sequence = prompt_length_ + settings_.length;
-  const auto cache = input_.policy->make_cache(rows_.count(), sequence);
-  if (!cache) refuse_cache(traits_);
-  advance({0, sequence, sequence}, cache.get(), block_begin);
-  const Window window = block_window(settings_, quirks_, traits_.prediction_row, prompt_length_, block_begin);
+  const auto cache = prediction_.make_cache(rows_.count());
+  advance(whole_window(settings_, prompt_length_), cache.get(), block_begin);
+  const Window window = block_window(settings_, traits_.prediction_row, prompt_length_, block_begin);
   const bool scheduled = settings_.schedule == Schedule::kStatic;
   const std::int64_t most =
       scheduled ? std::min(settings_.steps_of_block(block_begin / settings_.block), settings_.block) : settings_.block;
-  for (std::int64_t forward = 1; forward < most && !cancelled(); ++forward) {
+  for (std::int64_t forward = 1; forward < most && !rollouts::is_cancelled(input_); ++forward) {
     advance(window, cache.get(), block_begin);
     if (scheduled || forward % rollouts::kForwardsBetweenLooks != 0) continue;
     if ((state_.block_begin_R > block_begin).all().item<bool>()) return;
@@ -77,74 +67,43 @@ TensorDecoder::Block TensorDecoder::block_of_rows(std::int64_t only_begin) const
   return {position_RK, (rows_.step_RL.gather(1, position_RK) < 0) & works_R.unsqueeze(1)};
 }
 
-at::Tensor TensorDecoder::uniforms(const RandomStream& random, const Block& block) const {
-  return rows_.uniforms(random, block.position_RK, rows_.forwards_R.unsqueeze(1));
-}
-
 void TensorDecoder::advance(const Window& window, KeyValueCache* cache, std::int64_t block_begin) {
-  const std::int64_t rows = rows_.count(), block_size = settings_.block;
   const Block block = block_of_rows(cache == nullptr ? -1 : block_begin);
-  ForwardInput forward;
-  forward.tokens_BS = at::cat({rows_.prompt_RP, rows_.tokens_RL}, 1).narrow(1, window.begin, window.width);
-  const auto row_R1 = at::arange(rows, rows_.row_R.options()).unsqueeze(1);
-  const auto place_RK = (block.position_RK + (prompt_length_ - window.begin)).clamp(0, window.width - 1);
-  forward.rows_N = (row_R1 * window.width + place_RK).flatten();
-  ForwardCache cached;
-  CacheWindow in_cache;
-  if (cache == nullptr) {
-    forward.key_mask_BS = rows_.key_mask();
-  } else {
-    in_cache.begin_B = at::full({rows}, window.begin, rows_.row_R.options());
-    if (window.attended < prompt_length_ + settings_.length) {
-      in_cache.attended_B = at::full({rows}, window.attended, rows_.row_R.options());
-    }
-    in_cache.key_mask_BS = rows_.key_mask();
-    cached = {cache, &in_cache};
-  }
-  auto sampled = prediction_.sample(forward, cached, at::arange(rows * block_size, rows_.row_R.options()),
-                                    uniforms(input_.random, block).flatten());
-  for (at::Tensor* tensor : {&sampled.token_M, &sampled.logprob_M, &sampled.confidence_M}) {
-    *tensor = tensor->view({rows, block_size});
-  }
-  commit(block, sampled, scores(block, sampled));
+  const auto sampled_M = prediction_.sample(rows_.request(window, block.position_RK, step_R1()), window, cache);
+  commit(block, rollouts::by_position(sampled_M, block.position_RK));
 }
 
 at::Tensor TensorDecoder::scores(const Block& block, const SampledTokens& sampled) const {
   auto score_RK = sampled.confidence_M;
-  if (settings_.remasking == Remasking::kRandom) score_RK = uniforms(remasking_random_, block).to(at::kFloat);
-  if (settings_.pad_penalty != 1) {
+  if (settings_.remasking == Remasking::kRandom)
+    score_RK = rows_.uniforms(remasking_random_, block.position_RK, step_R1()).to(at::kFloat);
+  if (settings_.pad_penalty != 1)
     score_RK = at::where(sampled.token_M == traits_.pad_id, score_RK / settings_.pad_penalty, score_RK);
-  }
-  if (settings_.draws_positions())
-    score_RK = rollouts::drawn_scores(score_RK, settings_.order_temperature, uniforms(order_random_, block));
-  return at::where(block.open_RK, score_RK, -std::numeric_limits<float>::infinity());
+  return score_RK;
 }
 
 /// As commits() of commit_rule.h, for each row.
 CommitRule TensorDecoder::rule() const {
-  const std::int64_t size = settings_.block;
   CommitRule rule;
-  if (settings_.schedule == Schedule::kDynamic) {
-    rule.by = CommitBy::kThreshold;
-    rule.threshold = settings_.threshold;
-  } else if (settings_.schedule == Schedule::kFactor) {
-    rule.by = CommitBy::kFactor;
-    rule.factor = settings_.factor;
-  } else {
-    const std::int64_t blocks = settings_.blocks();
-    const auto number_R = state_.block_begin_R.floor_divide(size);
-    const auto surplus_R = (number_R < settings_.steps % blocks).to(at::kLong);
-    const auto steps_R = (surplus_R + settings_.steps / blocks).clamp(1, size);
-    const auto full_R = at::full_like(steps_R, size);
-    rule.by = CommitBy::kCount;
-    rule.count_R = full_R.floor_divide(steps_R) + (state_.block_forwards_R < full_R.remainder(steps_R)).to(at::kLong);
+  switch (settings_.schedule) {
+    case Schedule::kDynamic: rule.by = CommitBy::kThreshold; break;
+    case Schedule::kFactor: rule.by = CommitBy::kFactor; break;
+    case Schedule::kStatic: {
+      // Rows without open positions may be beyond the last block or the last forward, and commit nothing.
+      const auto block_R = state_.block_begin_R.floor_divide(settings_.block).clamp_max(settings_.blocks() - 1);
+      rule.by = CommitBy::kCount;
+      const auto forward_R = state_.block_forwards_R.clamp_max(settings_.block - 1);
+      rule.count_R = scheduled_.index_select(0, block_R * settings_.block + forward_R);
+    }
   }
+  rule.threshold = settings_.threshold;
+  rule.factor = settings_.factor;
   return rule;
 }
 
-void TensorDecoder::commit(const Block& block, const SampledTokens& sampled, const at::Tensor& score_RK) {
-  const auto chosen_RK = choose_commits(score_RK, rule(), rows_.failed);
-  rows_.commit(block.position_RK, chosen_RK, sampled);
+void TensorDecoder::commit(const Block& block, const SampledTokens& sampled) {
+  const auto chosen_RK = rows_.commit(block.position_RK, block.open_RK, step_R1(), scores(block, sampled),
+                                      settings_.drawing_temperature(), rule(), sampled);
   const auto worked_R = block.open_RK.any(1).to(at::kLong);
   rows_.forwards_R = rows_.forwards_R + worked_R;
   state_.block_forwards_R = state_.block_forwards_R + worked_R;
@@ -165,14 +124,9 @@ void TensorDecoder::end_blocks(const Block& block, const at::Tensor& still_open_
 }
 
 bool TensorDecoder::look() {
-  if (rows_.failed.item<bool>()) rollouts::refuse_scores();
-  const auto done_R = state_.block_begin_R >= settings_.length;
-  const auto leave_D = done_R.nonzero().squeeze(1), left_R = done_R.logical_not().nonzero().squeeze(1);
-  rows_.write(leave_D, *made_);
-  rows_.keep(left_R);
-  for (at::Tensor* tensor : {&state_.block_begin_R, &state_.block_forwards_R}) {
-    *tensor = rollouts::chosen_rows(*tensor, left_R);
-  }
+  const auto left_R = rows_.look(state_.block_begin_R >= settings_.length, *made_);
+  for (at::Tensor* tensor : {&state_.block_begin_R, &state_.block_forwards_R})
+    *tensor = tensor->index_select(0, left_R);
   return left_R.size(0) > 0;
 }
 

@@ -35,7 +35,6 @@ class TensorDecoder {
     at::Tensor position_RK, open_RK;
   };
 
-  bool cancelled() const { return input_.cancelled && input_.cancelled->load(); }
   void decode_whole_sequences();
   void decode_with_cache(std::int64_t block_begin);
   /// @param only_begin  rows at another block wait; negative: none does
@@ -44,19 +43,19 @@ class TensorDecoder {
   void advance(const Window& window, KeyValueCache* cache, std::int64_t block_begin);
   at::Tensor scores(const Block& block, const SampledTokens& sampled) const;
   CommitRule rule() const;
-  void commit(const Block& block, const SampledTokens& sampled, const at::Tensor& score_RK);
+  void commit(const Block& block, const SampledTokens& sampled);
   void end_blocks(const Block& block, const at::Tensor& open_RK);
-  at::Tensor uniforms(const RandomStream& random, const Block& block) const;
-  /// The only place where the host waits. @return whether rows are left
+  at::Tensor step_R1() const { return rows_.forwards_R.unsqueeze(1); }
+  /// @return whether rows are left
   bool look();
 
   const BlockSettings& settings_;
   const RolloutInput& input_;
   const ModelTraits& traits_;
-  const Quirks quirks_;
   const std::int64_t prompt_length_;
-  Prediction prediction_;
-  RandomStream remasking_random_, order_random_;
+  const Prediction prediction_;
+  const RandomStream remasking_random_;
+  at::Tensor scheduled_;  ///< scheduled_commits(), static only
   rollouts::DeviceRows rows_;
   State state_;
   Trajectories* made_ = nullptr;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "host_rows.h"
 #include "schedule.h"
 
 #include <drift/rollout.h>
@@ -22,45 +23,24 @@ class DiffusionDecoder {
   void run(Trajectories& trajectories);
 
  private:
-  struct Row {
-    std::int64_t index = 0;  ///< in the rollout
-    std::vector<std::int64_t> tokens;
-    std::vector<std::int32_t> step;
-    std::vector<float> logprob;
-    std::int64_t forwards = 0;
+  struct Row : rollouts::HostRow {
+    using rollouts::HostRow::HostRow;
     bool finished = false;
   };
 
-  /// What a row does at a step.
-  struct Turn {
-    Row* row;
-    std::vector<std::int64_t> positions;  ///< to predict, ascending
-    std::int64_t commits;                 ///< of them
-    std::int64_t first_draw = 0;          ///< of M: the draws of a turn are consecutive
-  };
-
-  /// Turns of rows with the same prompt and the same tokens.
-  using State = std::vector<Turn*>;
-
-  std::vector<Turn> turns(std::int64_t step);
-  std::vector<std::int64_t> positions(const Row& row, std::int64_t step) const;
-  std::vector<State> distinct_states(std::vector<Turn>& turns) const;
-  SampledTokens predict(const std::vector<State>& states, std::int64_t step) const;
-  ForwardInput forward_input(const std::vector<State>& states) const;
-  SampledTokens sample(const ForwardInput& forward, const at::Tensor& row_M,
-                       const std::vector<RandomPoint>& points) const;
-  void commit(const Turn& turn, const SampledTokens& sampled, std::int64_t step);
-  std::vector<std::size_t> surest_first(const Turn& turn, const SampledTokens& sampled, std::int64_t step) const;
+  void advance(std::int64_t step);
+  std::vector<std::int64_t> masked_positions(const Row& row) const;
+  void leave_to_chance(rollouts::Turn& turn) const;
+  std::vector<std::size_t> order(const rollouts::Turn& turn, const SampledTokens& sampled) const;
+  void commit(Row& row, const rollouts::Turn& turn, std::int64_t count, const SampledTokens& sampled);
   void stop_at_end(Row& row) const;
-  RandomPoint point(const Row& row, std::int64_t position, std::int64_t step) const;
 
   const DiffusionSettings& settings_;
   const Schedule& schedule_;
   const RolloutInput& input_;
   const ModelTraits& traits_;
-  SamplingOptions sampling_;
-  RandomStream order_random_;
-  const bool padded_;
+  const SamplingOptions sampling_;
+  const rollouts::HostRows host_;
   std::vector<Row> rows_;
 };
 

@@ -7,9 +7,6 @@
 #include <drift/parallel.h>
 #include <drift/plugin.h>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
-
 #include <algorithm>
 
 namespace drift::diffusion {
@@ -23,7 +20,6 @@ constexpr Choices<Order, 4> kOrders{{{"maskgit_plus", Order::kMaskgitPlus},
                                      {"topk_margin", Order::kTopkMargin},
                                      {"entropy", Order::kEntropy},
                                      {"origin", Order::kOrigin}}};
-constexpr Choices<Quirks, 2> kQuirks{{{"none", Quirks::kNone}, {"dream", Quirks::kDream}}};
 
 /// Decoding over the entire response, without blocks and without a cache: Dream's diffusion_generate
 /// (docs/spec/models_rollout.md 3.3).
@@ -61,12 +57,9 @@ DiffusionRollout::DiffusionRollout(Parameters& parameters) {
       parameters("early_stop", false, "a response ends as soon as everything up to its first end token is committed");
   settings_.forbidden_ids = parameters("forbidden_ids", std::vector<std::int64_t>{},
                                        "ids that are never written, besides those that the model forbids", at_least(0));
-  settings_.quirks = parameters("quirks", kQuirks, Quirks::kNone, "whose peculiarities to reproduce");
+  settings_.quirks = rollouts::read_quirks(parameters, {"counts_batch", "writes_any_id", "time_grid"});
   if (settings_.steps == 0) settings_.steps = settings_.length;
-  if (settings_.early_stop && settings_.quirks == Quirks::kDream) {
-    throw Error("rollout.early_stop does not go with rollout.quirks = dream: the original never stops early",
-                "leave out one of the two");
-  }
+  rollouts::require_no_quirks_of_early_stop(settings_);
 }
 
 std::int64_t DiffusionRollout::rows_at_once(std::int64_t sequence, std::int64_t vocabulary, bool on_cpu) const {
@@ -77,18 +70,13 @@ std::int64_t DiffusionRollout::rows_at_once(std::int64_t sequence, std::int64_t 
 
 void DiffusionRollout::generate(const RolloutInput& input, Trajectories& trajectories) const {
   const std::int64_t responses = input.prompts.tokens_BP.size(0), length = settings_.length;
-  trajectories.prompts = input.prompts;
-  trajectories.tokens_BL = at::empty({responses, length}, at::kLong);
-  trajectories.step_BL = at::empty({responses, length}, at::kInt);
-  trajectories.commit_logprob_BL = at::empty({responses, length}, at::kFloat);
-  trajectories.forwards_B = at::empty({responses}, at::kLong);
-
+  rollouts::start_trajectories(input, length, trajectories);
   const auto& traits = input.policy->traits();
   rollouts::require_in_vocabulary("forbidden_ids", settings_.forbidden_ids, traits);
   const bool on_cpu = input.policy->device().is_cpu();
   const std::int64_t at_once = rows_at_once(input.prompts.tokens_BP.size(1) + length, traits.vocabulary_size, on_cpu);
   const Schedule schedule(settings_);
-  const bool in_tensors = !on_cpu && settings_.quirks == Quirks::kNone;
+  const bool in_tensors = !on_cpu && !settings_.quirks.any();
   const std::int64_t workers = rollouts::workers_for(responses, traits.hidden_size, on_cpu);
   parallel_rows(workers, responses, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t first = begin; first < end; first += at_once) {
@@ -97,27 +85,25 @@ void DiffusionRollout::generate(const RolloutInput& input, Trajectories& traject
                  : DiffusionDecoder(settings_, schedule, input, first, last).run(trajectories);
     }
   });
-  trajectories.valid_BL =
-      (trajectories.tokens_BL != traits.pad_id).logical_and(trajectories.tokens_BL != traits.mask_id);
+  rollouts::mark_valid(traits, trajectories);
 }
 
 void DiffusionRollout::estimate_cost(const Model& model, std::int64_t prompt_length, std::int64_t responses,
                                      bool on_cpu, RolloutCost& cost) const {
   const auto& traits = model.traits();
-  const bool dream = settings_.quirks == Quirks::kDream;
-  cost.most_forwards = dream ? settings_.steps : std::min(settings_.steps, settings_.length);
-  const bool may_be_fewer = settings_.early_stop || (settings_.order == Order::kOrigin && !dream);
+  const rollouts::Quirks& quirks = settings_.quirks;
+  const std::int64_t steps = Schedule(settings_).steps();
+  cost.most_forwards = quirks.counts_batch ? steps : std::min(steps, settings_.length);
+  const bool may_be_fewer =
+      settings_.early_stop || (!quirks.counts_batch && (settings_.by_chance() || quirks.time_grid));
   cost.least_forwards = may_be_fewer ? 1 : cost.most_forwards;
 
   const std::int64_t sequence = prompt_length + settings_.length;
   const std::int64_t workers = rollouts::workers_for(responses, traits.hidden_size, on_cpu);
   const std::int64_t rows = std::min(responses, workers * rows_at_once(sequence, traits.vocabulary_size, on_cpu));
-  // One layer's activations are alive at a time. Of the logits also a float32 copy and, on a device, probabilities;
-  // with guidance the unconditional ones.
-  const std::int64_t layer = model.training_bytes_per_row(sequence) / std::max<std::int64_t>(1, traits.layers);
+  // Of the logits also a float32 copy and, on a device, probabilities; with guidance the unconditional ones.
   const std::int64_t copies = settings_.guidance == 0 ? 3 : 5;
-  cost.bytes =
-      rows * (layer + settings_.length * traits.vocabulary_size * copies * static_cast<std::int64_t>(sizeof(float)));
+  cost.bytes = rollouts::forward_bytes(model, rows, sequence, settings_.length * traits.vocabulary_size * copies);
 }
 
 }  // namespace

@@ -1,5 +1,10 @@
 #pragma once
 
+#include "decoding_settings.h"
+
+#include <drift/model.h>
+#include <drift/sampling.h>
+
 #include <cstdint>
 #include <vector>
 
@@ -13,21 +18,14 @@ enum class Order {
   kOrigin,       ///< each position independently, whatever its confidence
 };
 
-enum class Quirks { kNone, kDream };
-
-struct DiffusionSettings {
-  std::int64_t length = 0;  ///< L
-  std::int64_t steps = 0;
+struct DiffusionSettings : rollouts::DecodingSettings {
   Order order = Order::kEntropy;
-  double order_temperature = 0;  ///< of the choice among positions; 0: the surest
-  double temperature = 0;
-  std::int64_t top_k = 0;
-  double top_p = 1;
   double eps = 0;  ///< where the times end
-  double guidance = 0;
-  bool early_stop = false;
-  std::vector<std::int64_t> forbidden_ids;
-  Quirks quirks = Quirks::kNone;
+
+  bool by_chance() const { return order == Order::kOrigin; }
+  /// Of the draw of positions; 0: the surest are first.
+  double drawing_temperature() const { return by_chance() ? 0 : order_temperature; }
+  SamplingOptions sampling(const ModelTraits& traits) const;
 };
 
 /// How many positions are committed when. Times run from 1 to eps in equal steps; at step i a masked position is
@@ -43,14 +41,14 @@ class Schedule {
 
   /// Of the other orders: positions that are committed at `step` if `masked` are left.
   ///
-  /// Without quirks L positions over the steps, the surplus going to the first ones, at least one at each. Dream cuts
-  /// the expected number down to an integer, in float32: with L steps its first commits nothing, and its last two.
+  /// L positions over the steps, the surplus going to the first ones, at least one at each. With `time_grid` the
+  /// expected number is cut down to an integer, in float32: with L steps the first commits nothing, and the last two.
   std::int64_t commits(std::int64_t step, std::int64_t masked) const;
 
  private:
   std::int64_t length_;
-  bool dream_;
-  std::vector<double> probability_;  // float32 values for Dream
+  bool time_grid_;
+  std::vector<double> probability_;  // float32 values with time_grid
 };
 
 }  // namespace drift::diffusion

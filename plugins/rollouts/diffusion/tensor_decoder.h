@@ -31,14 +31,10 @@ class TensorDecoder {
     std::int64_t commits;  ///< of those that may be
   };
 
-  bool by_chance() const { return settings_.order == Order::kOrigin; }
-  Turn turn(std::int64_t step) const;
-  SampledTokens predict(const Turn& turn, std::int64_t step) const;
-  at::Tensor scores(const Turn& turn, const SampledTokens& sampled, std::int64_t step) const;
-  void commit(const Turn& turn, const SampledTokens& sampled, std::int64_t step);
+  Turn turn(const at::Tensor& step_11, std::int64_t step) const;
+  void commit(const Turn& turn, const at::Tensor& step_11);
   void stop_at_end();
-  at::Tensor uniforms(const RandomStream& random, const at::Tensor& position_RK, std::int64_t step) const;
-  /// The only place where the host waits. @return whether rows are left
+  /// @return whether rows are left
   bool look(Trajectories& trajectories);
 
   const DiffusionSettings& settings_;
@@ -46,7 +42,6 @@ class TensorDecoder {
   const RolloutInput& input_;
   const ModelTraits& traits_;
   const SamplingOptions sampling_;
-  const RandomStream order_random_;
   std::int64_t committed_ = 0;  ///< positions of each row that has not stopped, unless chance decides
   rollouts::DeviceRows rows_;
   at::Tensor stopped_R_;
