@@ -240,24 +240,16 @@ Rollouts roll_out(const Bench& bench, std::int64_t step) {
   return made;
 }
 
-/// Means over the first plans of a stream, one for each number of views.
+/// For each number of views, of the responses of step `step`.
 std::vector<at::Tensor> mean_gradients(const Bench& bench, const Method& method, const Rollouts& rollout,
                                        const RandomStream& random, std::int64_t step,
                                        const std::vector<std::int64_t>& views) {
-  const GradientEstimator estimator = method.estimator(*bench.model);
   const at::Tensor advantage_B = method.advantages_of(rollout.reward_B);
-  std::vector<at::Tensor> means;
-  at::Tensor sum_P;
-  std::int64_t done = 0;
-  for (const std::int64_t count : views) {
-    for (; done < count; ++done) {
-      const auto one =
-          estimator.estimate(rollout.responses, advantage_B, random.child(std::to_string(done)), step).gradient_P;
-      sum_P = sum_P.defined() ? sum_P + one : one;
-    }
-    means.push_back(sum_P / static_cast<double>(count));
-  }
-  return means;
+  std::vector<at::Tensor> gradients;
+  for (const GradientEstimate& mean :
+       method.estimator(*bench.model).means(rollout.responses, advantage_B, random, step, views))
+    gradients.push_back(mean.gradient_P);
+  return gradients;
 }
 
 int compare_with_reference(const FidelityOptions& options, const Bench& bench, const std::vector<Method>& methods) {

@@ -294,11 +294,6 @@ std::vector<LossCase> read_loss_cases(const std::filesystem::path& file, const C
   return cases;
 }
 
-std::string loss_of_case(const std::filesystem::path& file) {
-  const nlohmann::json json = read_json_object(file);
-  return Place(json, file.string() + ": ")["loss"].text();
-}
-
 std::vector<std::string> missing_fields(const LossEstimator& loss, const LossInput& input) {
   const LossNeeds needs = checked_needs(loss);
   std::vector<std::string> missing;

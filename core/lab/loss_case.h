@@ -44,9 +44,6 @@ struct LossCaseResult {
 /// @throws Error naming the file, the variant and the place of what is wrong.
 std::vector<LossCase> read_loss_cases(const std::filesystem::path& file, const ComponentEntry& entry);
 
-/// Name of the loss that a file is written for. @throws Error if it names none.
-std::string loss_of_case(const std::filesystem::path& file);
-
 /// What the loss asks for with LossNeeds and the case lacks, as the file calls it: "reference".
 std::vector<std::string> missing_fields(const LossEstimator& loss, const LossInput& input);
 

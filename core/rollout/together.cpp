@@ -50,17 +50,6 @@ std::vector<std::int64_t> parts_of(std::int64_t responses, std::int64_t ranks, b
   return begins;
 }
 
-RolloutInput responses_of(const RolloutInput& input, std::int64_t begin, std::int64_t end) {
-  const auto narrow = [&](const at::Tensor& tensor) { return tensor.narrow(0, begin, end - begin).clone(); };
-  RolloutInput part = input;
-  part.prompts.tokens_BP = narrow(input.prompts.tokens_BP);
-  part.prompts.mask_BP = narrow(input.prompts.mask_BP);
-  part.prompts.group_B = narrow(input.prompts.group_B);
-  part.prompts.group_B.sub_(part.prompts.group_B[0].clone());  // groups count from 0
-  part.first_response += begin;
-  return part;
-}
-
 /// The number of the first request of a rank's share: where an item begins.
 std::size_t first_request(std::span<const RewardRequest> requests, std::int64_t share_begin) {
   auto first = static_cast<std::size_t>(share_begin);
@@ -103,6 +92,17 @@ void append_judgements(const nlohmann::json& list, std::vector<Judgement>& judge
 }
 
 }  // namespace
+
+RolloutInput responses_of(const RolloutInput& input, std::int64_t begin, std::int64_t end) {
+  const auto narrow = [&](const at::Tensor& tensor) { return tensor.narrow(0, begin, end - begin).clone(); };
+  RolloutInput part = input;
+  part.prompts.tokens_BP = narrow(input.prompts.tokens_BP);
+  part.prompts.mask_BP = narrow(input.prompts.mask_BP);
+  part.prompts.group_B = narrow(input.prompts.group_B);
+  part.prompts.group_B.sub_(part.prompts.group_B[0].clone());  // groups count from 0
+  part.first_response += begin;
+  return part;
+}
 
 void generate_together(const Rollout& rollout, const Model& model, const RolloutInput& input, Trajectories& made) {
   Ranks& ranks = run_ranks();

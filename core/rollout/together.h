@@ -7,10 +7,14 @@
 
 #include <core/rollout/judge.h>
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
 namespace drift {
+
+/// Responses [begin, end) alone, which are then as they are in the whole.
+RolloutInput responses_of(const RolloutInput& input, std::int64_t begin, std::int64_t end);
 
 /// Collective. Every rank writes a part of the responses and gets all of them, as one rank would have written them: a
 /// response depends on its prompt and its number only. If responses may need different numbers of forwards, each rank

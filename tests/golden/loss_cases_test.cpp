@@ -36,7 +36,7 @@ const std::vector<Case>& all_cases() {
   static const auto cases = [] {
     std::vector<Case> read;
     for (const auto& file : std::filesystem::directory_iterator(test::source_dir() / "tests/golden/losses")) {
-      const std::string name = loss_of_case(file.path());
+      const std::string name = nlohmann::json::parse(test::read_file(file.path())).at("loss");
       const ComponentEntry* entry = test::load_plugin(name).find(ComponentKind::kLossEstimator, name);
       if (entry == nullptr) throw std::runtime_error("no loss " + name);
       for (LossCase& one : read_loss_cases(file.path(), *entry)) {

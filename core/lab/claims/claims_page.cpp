@@ -102,11 +102,9 @@ std::string claim_html(const ClaimResult& result, const QuantityDoc& doc) {
   return html_section(claim.title, html, "claim wide", verdict_name(result.verdict()));
 }
 
-Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
+// The text has null for what is not finite.
 Json estimate_json(const Estimate& value) {
-  return {
-      {"mean", number_or_null(value.mean)}, {"standard_error", number_or_null(value.error)}, {"count", value.count}};
+  return {{"mean", value.mean}, {"standard_error", value.error}, {"count", value.count}};
 }
 
 Json claim_json(const ClaimResult& result) {
@@ -122,15 +120,14 @@ Json claim_json(const ClaimResult& result) {
     json["expected"].push_back({{"text", one.expectation.text()},
                                 {"verdict", verdict_name(one.verdict)},
                                 {"margin", estimate_json(one.margin)},
-                                {"p", number_or_null(one.p)},
-                                {"p_holm", number_or_null(one.corrected_p)}});
+                                {"p", one.p},
+                                {"p_holm", one.corrected_p}});
   }
   json["measured"] = Json::array();
   for (const MeasuredQuantity& one : result.measured) {
     Json measured = {{"setting", one.setting}, {"quantity", one.quantity}};
     measured.update(estimate_json(estimate(one.values)));
-    measured["values"] = Json::array();
-    for (const double value : one.values) measured["values"].push_back(number_or_null(value));
+    measured["values"] = one.values;
     json["measured"].push_back(std::move(measured));
   }
   json["published"] = Json::array();

@@ -3,6 +3,7 @@
 #include <core/lab/conformance/inputs.h>
 #include <core/lab/conformance/made_up_model.h>
 #include <core/lab/conformance/trials.h>
+#include <core/rollout/together.h>
 
 #include <drift/random.h>
 #include <drift/unit_test.h>
@@ -30,15 +31,6 @@ RolloutInput made_up_rollout(std::int64_t prompt_length = kPromptLength) {
   input.random = RandomStream(9, "rollout");
   input.step = 3;
   return input;
-}
-
-RolloutInput part_of(const RolloutInput& whole, std::int64_t first, std::int64_t count) {
-  RolloutInput part = whole;
-  part.prompts.tokens_BP = whole.prompts.tokens_BP.narrow(0, first, count).clone();
-  part.prompts.mask_BP = whole.prompts.mask_BP.narrow(0, first, count).clone();
-  part.prompts.group_B = whole.prompts.group_B.narrow(0, first, count) - whole.prompts.group_B[first];
-  part.first_response = whole.first_response + first;
-  return part;
 }
 
 /// Longer on the left by `count` positions that no one attends to.
@@ -119,9 +111,9 @@ void check_rollout_rules(const ComponentEntry& entry, const ExaminedWith& with, 
   trials.rule("batch", [&](const Rollout& rollout) {
     const Trajectories whole = usual(rollout);
     for (std::int64_t first = 0; first < kResponses; first += kGroupSize)
-      require_same_responses(generate(rollout, part_of(input, first, kGroupSize), policy), whole, first,
+      require_same_responses(generate(rollout, responses_of(input, first, first + kGroupSize), policy), whole, first,
                              "group by group");
-    require_same_responses(generate(rollout, part_of(input, 3, 1), policy), whole, 3, "one by one");
+    require_same_responses(generate(rollout, responses_of(input, 3, 4), policy), whole, 3, "one by one");
   });
   trials.rule("padding", [&](const Rollout& rollout) {
     require_same(generate(rollout, padded(input, 4), policy), usual(rollout), "with more padding on the left");

@@ -9,6 +9,8 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 namespace drift {
@@ -44,6 +46,24 @@ GradientEstimate GradientEstimator::estimate(const Trajectories& responses, cons
   for (const auto& one : gradient.gradients) flat.push_back(one.reshape({-1}).to(at::kCPU, at::kDouble));
   estimate.gradient_P = -at::cat(flat);
   return estimate;
+}
+
+std::vector<GradientEstimate> GradientEstimator::means(const Trajectories& responses, const at::Tensor& advantage_B,
+                                                       const RandomStream& random, std::int64_t step,
+                                                       const std::vector<std::int64_t>& views) const {
+  std::vector<GradientEstimate> means;
+  GradientEstimate sum;
+  std::int64_t done = 0;
+  for (const std::int64_t count : views) {
+    for (; done < count; ++done) {
+      const auto one = estimate(responses, advantage_B, random.child(std::to_string(done)), step);
+      sum.gradient_P = sum.gradient_P.defined() ? sum.gradient_P + one.gradient_P : one.gradient_P;
+      sum.rows += one.rows;
+      sum.contexts = std::max(sum.contexts, one.contexts);
+    }
+    means.push_back({sum.gradient_P / static_cast<double>(count), sum.rows, sum.contexts});
+  }
+  return means;
 }
 
 }  // namespace drift

@@ -9,6 +9,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace drift {
 
@@ -37,6 +38,12 @@ class GradientEstimator {
   /// @param step    training step, as the strategy gets it
   GradientEstimate estimate(const Trajectories& responses, const at::Tensor& advantage_B, const RandomStream& random,
                             std::int64_t step) const;
+
+  /// Means over the first plans of a stream: for each number of views, which ascend, the mean gradient and the rows of
+  /// all its plans.
+  std::vector<GradientEstimate> means(const Trajectories& responses, const at::Tensor& advantage_B,
+                                      const RandomStream& random, std::int64_t step,
+                                      const std::vector<std::int64_t>& views) const;
 
  private:
   const Model& model_;

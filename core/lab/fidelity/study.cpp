@@ -4,7 +4,6 @@
 #include <ATen/ops/index_select.h>
 
 #include <algorithm>
-#include <string>
 
 namespace drift {
 
@@ -20,19 +19,12 @@ std::vector<StudyRow> study_estimator(const StudySubject& subject, const StudySe
     const auto reward_B = subject.reward.index_select(0, subject.space->number_B(responses.tokens_BL));
     const auto advantage_B = subject.advantages(reward_B);
     steps = std::max(steps, responses.forwards_B.max().item<std::int64_t>());
-    auto used = responses.forwards_B.sum().item<double>();
-    at::Tensor sum_P;
-    std::int64_t views = 0;
-    for (std::size_t k = 0; k < settings.views.size(); ++k) {
-      for (; views < settings.views[k]; ++views) {
-        const auto one =
-            subject.estimator->estimate(responses, advantage_B, masking.child(std::to_string(views)), draw);
-        sum_P = sum_P.defined() ? sum_P + one.gradient_P : one.gradient_P;
-        used += static_cast<double>(one.rows);
-        contexts = std::max(contexts, one.contexts);
-      }
-      moments[k].add(sum_P / static_cast<double>(views));
-      forwards[k] += used / static_cast<double>(settings.draws);
+    const auto written = responses.forwards_B.sum().item<double>();
+    const auto means = subject.estimator->means(responses, advantage_B, masking, draw, settings.views);
+    for (std::size_t k = 0; k < means.size(); ++k) {
+      moments[k].add(means[k].gradient_P);
+      forwards[k] += (written + static_cast<double>(means[k].rows)) / static_cast<double>(settings.draws);
+      contexts = std::max(contexts, means[k].contexts);
     }
   }
   std::vector<StudyRow> rows;
