@@ -3,8 +3,7 @@
 #include <core/base/here_and_now.h>
 #include <core/io/atomic.h>
 #include <core/io/file_error.h>
-#include <core/record/histogram.h>
-#include <core/record/tf_record.h>
+#include <core/record/event_record.h>
 
 #include <nlohmann/json.hpp>
 
@@ -12,7 +11,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -24,7 +23,7 @@ namespace fs = std::filesystem;
 
 // Numbers of fields, from tensorboard/compat/proto and tensorboard/plugins/hparams.
 enum EventField { kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5, kSessionLog = 7 };
-enum SummaryField { kTag = 1, kSimpleValue = 2, kHistogram = 5, kTensor = 8, kMetadata = 9 };
+enum ValueField { kTag = 1, kSimpleValue = 2, kHistogram = 5, kTensor = 8, kMetadata = 9 };
 constexpr int kSessionStart = 1;
 constexpr int kStrings = 7;      // DataType
 constexpr int kClassTensor = 2;  // DataClass
@@ -59,10 +58,9 @@ std::string next_event_file(const std::vector<fs::path>& files) {
 void cut_events(const fs::path& file, std::int64_t first_step) {
   const std::string text = read_whole_file(file, kLargestFile);
   std::size_t kept = 0;
-  for (const LoggedRecord& event : read_tf_records(text)) {
-    const auto step = find_field(event.bytes, {kStep});
-    if (!find_field(event.bytes, {kFileVersion}) && (step ? step->integer : 0) >= first_step) break;
-    kept = event.end;
+  for (const std::string_view event : read_tf_records(text)) {
+    if (step_of_event(event) >= first_step) break;
+    kept += kRecordHead + event.size() + kRecordTail;
   }
   if (kept == text.size()) return;
   std::error_code failed;
@@ -70,13 +68,15 @@ void cut_events(const fs::path& file, std::int64_t first_step) {
   if (failed) throw_file_error("write", file, failed.value());
 }
 
-Message metadata(std::string_view plugin, const Message& content = {}) {
-  Message plugin_data;
-  plugin_data.text(1, plugin).message(2, content);
-  Message metadata;
-  metadata.message(1, plugin_data);
-  if (plugin == "text") metadata.integer(4, kClassTensor);
-  return metadata;
+/// A value of a summary.
+std::string value(std::string_view tag, const std::string& content) {
+  return text_field(1, text_field(kTag, tag) + content);
+}
+
+/// That of a plugin of TensorBoard.
+std::string metadata(std::string_view plugin, const std::string& content = {}) {
+  const std::string data = text_field(1, text_field(1, plugin) + text_field(2, content));
+  return text_field(kMetadata, plugin == "text" ? data + integer_field(4, kClassTensor) : data);
 }
 
 /// Markdown in which nothing means anything: lines of code.
@@ -89,71 +89,51 @@ std::string as_code(std::string_view text) {
   return code;
 }
 
-/// A table of texts, or with one row of one column a single text.
-Message text_value(std::string_view tag, const std::vector<std::vector<std::string>>& rows) {
-  const bool single = rows.size() == 1 && rows.front().size() == 1;
-  Message shape;
-  for (const std::size_t size : single ? std::vector<std::size_t>{1} : std::vector{rows.size(), rows.front().size()})
-    shape.message(2, Message().integer(1, static_cast<std::int64_t>(size)));
-  Message tensor;
-  tensor.integer(1, kStrings).message(2, shape);
-  for (const auto& row : rows) {
-    for (const std::string& text : row) tensor.text(8, text);
-  }
-  return Message().text(kTag, tag).message(kMetadata, metadata("text")).message(kTensor, tensor);
+/// Texts in rows and columns; without columns a single text.
+std::string text_value(std::string_view tag, const std::vector<std::string>& texts, std::size_t columns = 0) {
+  std::string shape, strings;
+  for (const std::size_t size : columns == 0 ? std::vector{texts.size()} : std::vector{texts.size() / columns, columns})
+    shape += text_field(2, integer_field(1, static_cast<std::int64_t>(size)));
+  for (const std::string& text : texts) strings += text_field(8, text);
+  return value(tag,
+               metadata("text") + text_field(kTensor, integer_field(1, kStrings) + text_field(2, shape) + strings));
 }
 
-Message samples_value(const std::string& tag, const std::vector<SampleText>& samples) {
-  std::vector<std::vector<std::string>> rows{{"question", "response", "reward", "solved"}};
+std::string samples_value(std::string_view tag, const std::vector<SampleText>& samples) {
+  if (samples.empty()) return {};
+  std::vector<std::string> cells{"question", "response", "reward", "solved"};
   for (const SampleText& sample : samples)
-    rows.push_back({as_code(sample.question), as_code(sample.response), nlohmann::json(sample.reward).dump(),
-                    sample.solved ? "yes" : "no"});
-  return text_value(tag, rows);
-}
-
-Message histogram_value(const std::string& tag, const Histogram& histogram) {
-  Message content;
-  content.real(1, histogram.smallest).real(2, histogram.largest).real(3, histogram.count).real(4, histogram.sum);
-  content.real(5, histogram.sum_of_squares).reals(6, {histogram.edges.begin() + 1, histogram.edges.end()});
-  content.reals(7, histogram.counts);
-  return Message().text(kTag, tag).message(kHistogram, content);
+    cells.insert(cells.end(), {as_code(sample.question), as_code(sample.response), nlohmann::json(sample.reward).dump(),
+                               sample.solved ? "yes" : "no"});
+  return text_value(tag, cells, 4);
 }
 
 /// A google.protobuf.Value.
-Message hyperparameter(const nlohmann::json& value) {
-  Message content;
-  if (value.is_boolean()) return content.integer(4, value.get<bool>() ? 1 : 0);
-  if (value.is_number()) return content.real(2, value.get<double>());
-  return content.text(3, value.is_string() ? value.get<std::string>() : value.dump());
+std::string hyperparameter(const nlohmann::json& value) {
+  if (value.is_boolean()) return integer_field(4, value.get<bool>() ? 1 : 0);
+  if (value.is_number()) return real_field(2, value.get<double>());
+  return text_field(3, value.is_string() ? value.get<std::string>() : value.dump());
 }
 
 /// For the table of hyperparameters of several runs.
-Message hyperparameters(const TrackedRun& run) {
-  Message session;
+std::string hyperparameters(const TrackedRun& run) {
+  std::string session;
   for (const TrackedSetting& setting : run.settings)
-    session.message(1, Message()
-                           .text(1, setting.section + "." + setting.name)
-                           .message(2, hyperparameter(nlohmann::json::parse(setting.json))));
-  session.text(4, run.name).real(5, seconds_since_1970());
-  const Message content = Message().integer(1, 0).message(3, session);
-  return Message().text(kTag, "_hparams_/session_start_info").message(kMetadata, metadata("hparams", content));
+    session += text_field(1, text_field(1, setting.section + "." + setting.name) +
+                                 text_field(2, hyperparameter(nlohmann::json::parse(setting.json))));
+  session += text_field(4, run.name) + real_field(5, seconds_since_1970());
+  return value("_hparams_/session_start_info", metadata("hparams", integer_field(1, 0) + text_field(3, session)));
 }
 
 /// Every number of an object, those within named as "seconds/rollout".
-void take_numbers(const nlohmann::json& object, const std::string& prefix, std::map<std::string, double>& numbers) {
-  for (const auto& [name, value] : object.items()) {
-    if (value.is_object()) take_numbers(value, prefix + name + "/", numbers);
-    if (value.is_boolean()) numbers[prefix + name] = value.get<bool>() ? 1 : 0;
-    if (value.is_number()) numbers[prefix + name] = value.get<double>();
+std::string number_values(const nlohmann::json& object, const std::string& prefix = "") {
+  std::string values;
+  for (const auto& [name, one] : object.items()) {
+    if (one.is_object()) values += number_values(one, prefix + name + "/");
+    if (one.is_number()) values += value(prefix + name, single_field(kSimpleValue, one.get<float>()));
+    if (one.is_boolean()) values += value(prefix + name, single_field(kSimpleValue, one.get<bool>() ? 1 : 0));
   }
-}
-
-/// By their names in metrics.jsonl.
-std::map<std::string, double> numbers_of(const StepRecord& step) {
-  std::map<std::string, double> numbers;
-  take_numbers(nlohmann::json::parse(to_json_line(step)), "", numbers);
-  numbers.erase("step");
-  return numbers;
+  return values;
 }
 
 }  // namespace
@@ -163,31 +143,48 @@ TensorBoardEvents::TensorBoardEvents(const fs::path& folder, const TrackedRun& r
   const auto before = event_files(folder);
   for (const fs::path& file : before) cut_events(file, run.first_step);
   file_ = folder / next_event_file(before);
-  append_to_file(
-      file_, tf_record(Message().real(kWallTime, seconds_since_1970()).text(kFileVersion, "brain.Event:2").bytes()));
-  append(run.first_step, kSessionLog, Message().integer(1, kSessionStart));
-  Message summary;
-  summary.message(1, text_value("configuration", {{as_code(run.toml)}}));
-  summary.message(1, hyperparameters(run));
-  append(run.first_step, kSummary, summary);
+  append_to_file(file_,
+                 tf_record(real_field(kWallTime, seconds_since_1970()) + text_field(kFileVersion, "brain.Event:2")));
+  append(run.first_step, text_field(kSessionLog, integer_field(1, kSessionStart)));
+  append(run.first_step, text_field(kSummary, text_value("configuration", {as_code(run.toml)}) + hyperparameters(run)));
 }
 
 void TensorBoardEvents::write(const StepRecord& step, const std::vector<SampleText>& held_out) const {
-  Message summary;
-  for (const auto& [name, number] : numbers_of(step))
-    summary.message(1, Message().text(kTag, name).single(kSimpleValue, static_cast<float>(number)));
+  auto numbers = nlohmann::json::parse(to_json_line(step));  // by their names in metrics.jsonl
+  numbers.erase("step");
+  std::string summary = number_values(numbers);
   for (const auto& [name, values] : step.distributions) {
-    if (const Histogram histogram = histogram_of(values); histogram.count > 0)
-      summary.message(1, histogram_value(name, histogram));
+    if (const std::string histogram = histogram_message(values); !histogram.empty())
+      summary += value(name, text_field(kHistogram, histogram));
   }
-  if (!held_out.empty()) summary.message(1, samples_value("held_out_samples", held_out));
-  if (!step.samples.empty()) summary.message(1, samples_value("samples", step.samples));
-  append(step.step, kSummary, summary);
+  summary += samples_value("held_out_samples", held_out) + samples_value("samples", step.samples);
+  append(step.step, text_field(kSummary, summary));
 }
 
-void TensorBoardEvents::append(std::int64_t step, int field, const Message& content) const {
-  const Message event = Message().real(kWallTime, seconds_since_1970()).integer(kStep, step).message(field, content);
-  append_to_file(file_, tf_record(event.bytes()));
+void TensorBoardEvents::append(std::int64_t step, const std::string& field) const {
+  append_to_file(file_, tf_record(real_field(kWallTime, seconds_since_1970()) + integer_field(kStep, step) + field));
+}
+
+std::string histogram_message(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return !std::isfinite(value); });
+  if (values.empty()) return {};
+  const auto [smallest, largest] = std::ranges::minmax(values);
+  // Equal values have a bin around them.
+  const double begin = smallest < largest ? smallest : smallest - 0.5;
+  const double end = smallest < largest ? largest : largest + 0.5;
+  const double width = (end - begin) / kHistogramBins;
+  double sum = 0, sum_of_squares = 0;
+  std::vector<double> upper_edges, counts(kHistogramBins);
+  for (int edge = 1; edge < kHistogramBins; ++edge) upper_edges.push_back(begin + edge * width);
+  upper_edges.push_back(end);
+  for (const double value : values) {
+    sum += value;
+    sum_of_squares += value * value;
+    const double bin = std::clamp(std::floor((value - begin) / width), 0.0, kHistogramBins - 1.0);
+    ++counts[static_cast<std::size_t>(bin)];
+  }
+  return real_field(1, smallest) + real_field(2, largest) + real_field(3, static_cast<double>(values.size())) +
+         real_field(4, sum) + real_field(5, sum_of_squares) + reals_field(6, upper_edges) + reals_field(7, counts);
 }
 
 }  // namespace drift

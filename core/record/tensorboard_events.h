@@ -1,6 +1,5 @@
 #pragma once
 
-#include <core/record/message.h>
 #include <core/record/step_record.h>
 
 #include <cstdint>
@@ -36,9 +35,13 @@ class TensorBoardEvents {
   void write(const StepRecord& step, const std::vector<SampleText>& held_out) const;
 
  private:
-  void append(std::int64_t step, int field, const Message& content) const;
+  void append(std::int64_t step, const std::string& field) const;
 
   std::filesystem::path file_;
 };
+
+/// How often the finite values fall into bins of equal width, as a HistogramProto; empty if there are none.
+std::string histogram_message(std::vector<double> values);
+inline constexpr int kHistogramBins = 32;
 
 }  // namespace drift

@@ -1,9 +1,7 @@
 // What a run writes for TensorBoard, byte by byte. tracking_cli_test has it read by its own package.
 
-#include <core/record/histogram.h>
-#include <core/record/message.h>
+#include <core/record/event_record.h>
 #include <core/record/tensorboard_events.h>
-#include <core/record/tf_record.h>
 
 #include <drift/error.h>
 
@@ -13,7 +11,6 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <string>
 #include <vector>
@@ -24,61 +21,60 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::SizeIs;
 
 TEST(Crc32c, AgreesWithThePublishedCheckValue) { EXPECT_EQ(crc32c("123456789"), 0xE3069283); }
 
 TEST(WireFormat, IsThatOfTheSpecification) {
-  EXPECT_EQ(Message().integer(1, 150).bytes(), "\x08\x96\x01");
-  EXPECT_EQ(Message().text(2, "testing").bytes(), "\x12\x07testing");
-  EXPECT_EQ(Message().message(3, Message().integer(1, 150)).bytes(), "\x1A\x03\x08\x96\x01");
-  EXPECT_EQ(Message().integer(1, -2).bytes(), "\x08\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01");
-  EXPECT_EQ(Message().single(1, 1).bytes(), std::string("\x0D\x00\x00\x80\x3F", 5));
-  EXPECT_EQ(Message().reals(6, {1}).bytes(), std::string("\x32\x08\x00\x00\x00\x00\x00\x00\xF0\x3F", 10));
+  EXPECT_EQ(integer_field(1, 150), "\x08\x96\x01");
+  EXPECT_EQ(text_field(2, "testing"), "\x12\x07testing");
+  EXPECT_EQ(text_field(3, integer_field(1, 150)), "\x1A\x03\x08\x96\x01");
+  EXPECT_EQ(integer_field(1, -2), "\x08\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01");
+  EXPECT_EQ(single_field(1, 1), std::string("\x0D\x00\x00\x80\x3F", 5));
+  EXPECT_EQ(reals_field(6, {1}), std::string("\x32\x08\x00\x00\x00\x00\x00\x00\xF0\x3F", 10));
 }
 
-TEST(WireFormat, FindsFieldsAndSurvivesDamage) {
-  const std::string whole =
-      Message().real(1, 0.5).single(4, 2).message(3, Message().text(7, "x").integer(2, 300)).bytes();
-  EXPECT_EQ(find_field(whole, {3, 2})->integer, 300);
-  EXPECT_EQ(find_field(whole, {3, 7})->text, "x");
-  EXPECT_EQ(std::bit_cast<double>(find_field(whole, {1})->integer), 0.5);
-  EXPECT_FALSE(find_field(whole, {5}));
-  for (std::size_t length = 0; length < whole.size(); ++length)
-    EXPECT_FALSE(find_field(whole.substr(0, length), {3, 2}));
+TEST(StepOfAnEvent, SurvivesDamage) {
+  const std::string event = real_field(1, 0.5) + integer_field(2, 300);
+  EXPECT_EQ(step_of_event(event + text_field(5, "x")), 300);
+  EXPECT_EQ(step_of_event(real_field(1, 0.5) + text_field(3, "brain.Event:2")), -1);
+  EXPECT_EQ(step_of_event(real_field(1, 0.5) + text_field(5, "x")), 0);
+  for (std::size_t length = 0; length < event.size(); ++length) EXPECT_LT(step_of_event(event.substr(0, length)), 300);
+  EXPECT_NE(step_of_event(event.substr(0, 10) + std::string(100, '\xFF')), 0) << "a number without an end";
 }
 
-TEST(HistogramOf, CountsFiniteValues) {
-  const auto histogram = histogram_of({0, 1, 2, 32, 32, std::numeric_limits<double>::infinity()});
-  EXPECT_EQ(histogram.count, 5);
-  EXPECT_EQ(histogram.sum, 67);
-  EXPECT_EQ(histogram.sum_of_squares, 1 + 4 + 2 * 1024);
-  ASSERT_THAT(histogram.edges, SizeIs(kHistogramBins + 1));
-  EXPECT_EQ(histogram.edges.front(), 0);
-  EXPECT_EQ(histogram.edges.back(), 32);
-  EXPECT_EQ(histogram.counts[0], 1);
-  EXPECT_EQ(histogram.counts[1], 1);
-  EXPECT_EQ(histogram.counts[31], 2) << "the last bin has its upper edge";
+TEST(HistogramMessage, CountsFiniteValues) {
+  const std::string histogram = histogram_message({0, 1, 2, 32, 32, std::numeric_limits<double>::infinity()});
+  EXPECT_EQ(test::find_field(histogram, {1}).real(), 0);
+  EXPECT_EQ(test::find_field(histogram, {2}).real(), 32);
+  EXPECT_EQ(test::find_field(histogram, {3}).real(), 5);
+  EXPECT_EQ(test::find_field(histogram, {4}).real(), 67);
+  EXPECT_EQ(test::find_field(histogram, {5}).real(), 1 + 4 + 2 * 1024);
+  const test::Field edges = test::find_field(histogram, {6}), counts = test::find_field(histogram, {7});
+  ASSERT_THAT(edges.text, SizeIs(8 * kHistogramBins)) << "the upper ones";
+  EXPECT_EQ(edges.real(0), 1);
+  EXPECT_EQ(edges.real(31), 32);
+  EXPECT_EQ(counts.real(0), 1);
+  EXPECT_EQ(counts.real(1), 1);
+  EXPECT_EQ(counts.real(31), 2) << "the last bin has its upper edge";
 }
 
-TEST(HistogramOf, PutsABinAroundEqualValues) {
-  const auto histogram = histogram_of({3, 3});
-  EXPECT_EQ(histogram.smallest, 3);
-  EXPECT_EQ(histogram.edges.front(), 2.5);
-  EXPECT_EQ(histogram.counts[kHistogramBins / 2], 2);
-  EXPECT_THAT(histogram_of({}).counts, IsEmpty());
+TEST(HistogramMessage, PutsABinAroundEqualValues) {
+  const std::string histogram = histogram_message({3, 3});
+  EXPECT_EQ(test::find_field(histogram, {1}).real(), 3);
+  EXPECT_EQ(test::find_field(histogram, {6}).real(31), 3.5);
+  EXPECT_EQ(test::find_field(histogram, {7}).real(kHistogramBins / 2), 2);
+  EXPECT_EQ(histogram_message({}), "");
 }
 
 TEST(TfRecord, EndsBeforeWhatWasCutOffOrDamaged) {
-  const std::string file = tf_record("one") + tf_record(std::string(40000, '2')) + tf_record("three");
-  const auto whole = read_tf_records(file);
-  ASSERT_THAT(whole, SizeIs(3));
-  EXPECT_EQ(whole.back().end, file.size());
-  for (std::size_t length = whole[1].begin; length < whole[1].end; ++length)
-    ASSERT_THAT(read_tf_records(file.substr(0, length)), SizeIs(1)) << length;
+  const std::string first = tf_record("one"), second = tf_record(std::string(40000, '2'));
+  const std::string file = first + second + tf_record("three");
+  EXPECT_THAT(read_tf_records(file), ElementsAre("one", std::string(40000, '2'), "three"));
+  for (std::size_t length = first.size(); length < first.size() + second.size(); ++length)
+    ASSERT_THAT(read_tf_records(std::string_view(file).substr(0, length)), SizeIs(1)) << length;
   std::string damaged = file;
-  damaged[whole[1].end - 5] ^= 1;
+  damaged[first.size() + second.size() - 5] ^= 1;
   EXPECT_THAT(read_tf_records(damaged), SizeIs(1));
 }
 
@@ -117,12 +113,12 @@ TEST_F(Tracking, WritesEventsInFrames) {
                                                           testing::StartsWith("events.out.tfevents.")));
   const auto events = test::tf_records(test::read_file(files.front()));
   ASSERT_THAT(events, SizeIs(4)) << "version, begin of the session, configuration, one step";
-  EXPECT_EQ(find_field(events[0], {3})->text, "brain.Event:2");
-  EXPECT_EQ(find_field(events[1], {7, 1})->integer, 1) << "SessionLog.START";
-  EXPECT_EQ(find_field(events[2], {5, 1, 8, 8})->text, "    [train]\n    steps = 3\n    ");
-  EXPECT_EQ(find_field(events[3], {2})->integer, 1);
-  EXPECT_THAT(std::string(find_field(events[3], {5})->text), HasSubstr("loss/kl"));
-  EXPECT_THAT(std::string(find_field(events[3], {5})->text), HasSubstr("    four\n    or 4"));
+  EXPECT_EQ(test::find_field(events[0], {3}).text, "brain.Event:2");
+  EXPECT_EQ(test::find_field(events[1], {7, 1}).integer, 1) << "SessionLog.START";
+  EXPECT_EQ(test::find_field(events[2], {5, 1, 8, 8}).text, "    [train]\n    steps = 3\n    ");
+  EXPECT_EQ(test::find_field(events[3], {2}).integer, 1);
+  EXPECT_THAT(test::find_field(events[3], {5}).text, HasSubstr("loss/kl"));
+  EXPECT_THAT(test::find_field(events[3], {5}).text, HasSubstr("    four\n    or 4"));
 }
 
 TEST_F(Tracking, AnEventFileOfTheSameSecondComesAfterTheOneBefore) {
@@ -142,12 +138,12 @@ TEST_F(Tracking, AContinuedRunReplacesTheStepsThatItRepeats) {
   std::vector<std::int64_t> steps;  // of events with numbers, in both files
   for (const fs::path& file : test::files_under(event_folder())) {
     for (const std::string& event : test::tf_records(test::read_file(file))) {
-      if (event.find("loss/kl") != std::string::npos) steps.push_back(find_field(event, {2})->integer);
+      if (event.find("loss/kl") != std::string::npos) steps.push_back(test::find_field(event, {2}).integer);
     }
   }
   EXPECT_THAT(steps, ElementsAre(1, 2));
   const auto events = test::tf_records(test::read_file(test::files_under(event_folder()).back()));
-  EXPECT_EQ(find_field(events[1], {2})->integer, 2) << "a reader drops what it has read of steps from 2 on";
+  EXPECT_EQ(test::find_field(events[1], {2}).integer, 2) << "a reader drops what it has read of steps from 2 on";
 }
 
 TEST_F(Tracking, ARunThatWasKilledWhileItWroteContinues) {
