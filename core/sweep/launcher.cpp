@@ -90,7 +90,7 @@ class LocalJobs : public Launcher {
 void refuse_what_slurm_makes(const Grid& grid, const LauncherSettings& settings) {
   std::error_code ignored;
   if (!fs::exists(settings.folder / "slurm", ignored) || find_program("squeue").empty()) return;
-  const std::string going_on = SlurmJobs(grid, settings, [](const std::string&) {}).stop(0);
+  const std::string going_on = slurm_launcher(grid, settings, [](const std::string&) {})->stop(0);
   if (!going_on.empty())
     throw Error("jobs of " + settings.folder.string() + " are in Slurm's queue: " + going_on,
                 "watch them with --launcher slurm");
@@ -122,7 +122,7 @@ std::unique_ptr<Launcher> make_launcher(const std::string& name, const Grid& gri
     refuse_what_slurm_makes(grid, settings);
     return std::make_unique<LocalJobs>(settings.at_a_time);
   }
-  return std::make_unique<SlurmJobs>(grid, settings, std::move(say));
+  return slurm_launcher(grid, settings, std::move(say));
 }
 
 }  // namespace drift

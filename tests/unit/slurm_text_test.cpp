@@ -1,8 +1,7 @@
 // The text that Slurm is given and the text that it answers; the real Slurm is in tests/cli/slurm_test.cpp.
 
 #include <core/base/child_process.h>
-#include <core/sweep/slurm_queue.h>
-#include <core/sweep/slurm_script.h>
+#include <core/sweep/slurm_text.h>
 #include <tests/support/support.h>
 
 #include <gmock/gmock.h>
@@ -15,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-SlurmScript script() { return {"grid", {}, {"/data/out/slurm"}, "/home/me", "/opt/drift/bin/drift", 0}; }
+SlurmScript script() { return {"grid", {}, "/data/out/slurm", "/home/me", "/opt/drift/bin/drift", 0}; }
 
 const std::vector<Job> kJobs = {{"a1",
                                  "k=1, seed 1",
@@ -42,14 +41,17 @@ TEST(SlurmScriptText, IsReadByPeople) {
 begun=
 case $SLURM_ARRAY_TASK_ID in
   1)  # k=1, seed 1
+    job=a1
     output=/data/out/a1/output.txt
     begun=/data/out/a1/config.toml
     set -- train out/a1/settings.toml --set run.threads=0 ;;
   2)  # k=2 seed 1
+    job=b2
     output='/data/with space/b2.txt'
     set -- eval 'it'\''s' ;;
 esac
 )"));
+  EXPECT_THAT(jobs_in_slurm_script(text), testing::ElementsAre("a1", "b2"));
 }
 
 TEST(SlurmScriptText, AsksForNothingThatIsNotSet) {
@@ -60,7 +62,7 @@ TEST(SlurmScriptText, AsksForNothingThatIsNotSet) {
 
 TEST(SlurmScriptText, QuotesTheFolderAsSbatchReadsIt) {
   SlurmScript asked = script();
-  asked.files.folder = "/data/100% \"sure\"";
+  asked.folder = "/data/100% \"sure\"";
   EXPECT_THAT(slurm_script_text(asked, kJobs), HasSubstr(R"(--output="/data/100%% \"sure\""/%A_%a.txt)"));
 }
 
@@ -72,7 +74,7 @@ class SlurmTaskShell : public testing::Test {
     test::write_file(folder_.path() / "program", "#!/bin/bash\n" + program);
     std::filesystem::permissions(folder_.path() / "program", std::filesystem::perms::owner_all);
     SlurmScript asked = script();
-    asked.files.folder = asked.working = folder_.path();
+    asked.folder = asked.working = folder_.path();
     asked.program = folder_.path() / "program";
     const Job job{"a1", "k=1", {"train", "two words"}, folder_.path() / "output.txt", folder_.path() / "config.toml"};
     test::write_file(folder_.path() / "task.sh", slurm_script_text(asked, {job}));

@@ -1,6 +1,8 @@
 #pragma once
 
-// What Slurm's own commands are asked, and what they answer.
+// What Slurm is given, a job array as a batch script, and what its commands answer.
+
+#include <core/sweep/launcher.h>
 
 #include <cstddef>
 #include <filesystem>
@@ -9,6 +11,27 @@
 #include <vector>
 
 namespace drift {
+
+/// A job array, one job a task.
+struct SlurmScript {
+  std::string name;  ///< of the grid
+  SlurmSettings settings;
+  std::filesystem::path folder;   ///< absolute: of what tasks leave, JOB_TASK.txt (their shell and Slurm) and .status
+  std::filesystem::path working;  ///< where relative paths of the jobs count from
+  std::filesystem::path program;  ///< this one
+  std::size_t at_a_time = 0;      ///< tasks; 0: no limit
+};
+
+/// For people to read as for sbatch to run: its options, a case for every task, one call of the program.
+/// @param jobs  task N, from 1, is jobs[N - 1]
+std::string slurm_script_text(const SlurmScript& script, const std::vector<Job>& jobs);
+
+/// The names of its jobs.
+std::vector<std::string> jobs_in_slurm_script(std::string_view text);
+
+/// @return the job's number
+/// @throws Error with what sbatch wrote
+std::string submit_to_slurm(const std::filesystem::path& script);
 
 /// A line of squeue: one task of a job array.
 struct SlurmTask {
@@ -33,9 +56,5 @@ std::vector<SlurmTask> parse_slurm_queue(std::string_view text);
 /// All tasks of this user that Slurm still knows; it forgets those that ended after some minutes.
 /// @throws Error if squeue fails
 std::vector<SlurmTask> slurm_queue();
-
-/// @return the job's number
-/// @throws Error with what sbatch wrote
-std::string submit_to_slurm(const std::filesystem::path& script);
 
 }  // namespace drift
