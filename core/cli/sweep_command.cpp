@@ -161,7 +161,7 @@ int sweep(const SweepOptions& options) {
     const auto launcher = make_launcher(options.launcher, plan.file, {folder.path, jobs},
                                         [&](const std::string& line) { terminal.print(line); });
     const std::size_t sharing = options.launcher == kLocalLauncher ? jobs : 1;
-    outcome = SweepRunner(plan, folder, *launcher, sharing, terminal).run();
+    outcome = run_sweep(plan, folder, *launcher, sharing, terminal);
   }
   write_results(sweep, folder, terminal);
   print_json();
