@@ -32,6 +32,15 @@ Estimate paired_difference(const std::map<std::int64_t, double>& values,
   return estimate(differences);
 }
 
+double mean_of_known(std::span<const double> values) {
+  double sum = 0;
+  int known = 0;
+  for (const double value : values) {
+    if (std::isfinite(value)) sum += value, ++known;
+  }
+  return known > 0 ? sum / known : kUnknown;
+}
+
 double mean_of_last_tenth(const std::vector<double>& values) {
   const std::size_t count = std::max<std::size_t>(1, values.size() / 10);
   return estimate({values.end() - static_cast<std::ptrdiff_t>(std::min(count, values.size())), values.end()}).mean;

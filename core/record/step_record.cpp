@@ -162,6 +162,8 @@ double StepRecord::value(std::string_view name) const {
   if (name == "groups") return static_cast<double>(groups);
   if (name == "live_groups") return live_groups ? static_cast<double>(*live_groups) : kUnknown;
   if (name == "kept_groups") return kept_groups ? static_cast<double>(*kept_groups) : kUnknown;
+  if (name == "seconds") return seconds ? seconds->total : kUnknown;
+  if (name == "held_out") return held_out ? held_out->accuracy : kUnknown;
   if (name.starts_with(kRewardPart)) return found_in(reward_parts, name.substr(kRewardPart.size()));
   if (name.starts_with(kLossMetric)) return found_in(loss_metrics, name.substr(kLossMetric.size()));
   return found_in(plugin_metrics, name);

@@ -87,7 +87,8 @@ struct StepRecord {
   std::map<std::string, std::vector<double>> distributions;  ///< values over responses or tokens, by name
   std::vector<SampleText> samples;                           ///< of the first responses
 
-  /// A number by its name in metrics.jsonl, "reward.LABEL", "loss/NAME" and "COMPONENT/name" included.
+  /// A number by its name in metrics.jsonl, "reward.LABEL", "loss/NAME" and "COMPONENT/name" included; "seconds" is the
+  /// whole step's time, "held_out" the accuracy.
   double value(std::string_view name) const;
 };
 

@@ -1,10 +1,10 @@
+#include <core/base/phase_timer.h>
 #include <core/base/quote.h>
 #include <core/report/denoising_view.h>
 #include <core/report/format.h>
 #include <core/report/progress.h>
 
 #include <algorithm>
-#include <chrono>
 #include <ostream>
 
 namespace drift {
@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::size_t kMostLines = 20;  // a terminal cannot draw over what it has scrolled away
 constexpr std::int64_t kFading = 4;     // forwards
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 const char* code_of(std::int64_t age) {
   if (age < 0) return "\033[2m";  // masked: faint
@@ -82,7 +78,7 @@ std::vector<std::string> denoising_lines(const DenoisingState& state, const Term
 
 DenoisingView::DenoisingView(std::ostream& stream, TerminalOptions options)
     : stream_(stream), options_(std::move(options)) {
-  if (!options_.clock) options_.clock = seconds_now;
+  if (!options_.clock) options_.clock = [] { return kProgramTimer.seconds(); };
   begun_ = options_.clock();
 }
 

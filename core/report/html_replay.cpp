@@ -3,7 +3,6 @@
 #include <core/io/json.h>
 #include <core/report/format.h>
 #include <core/report/html.h>
-#include <core/report/html_page.h>
 #include <core/report/html_tokens.h>
 #include <core/report/page_files.h>
 

@@ -3,15 +3,16 @@
 
 #include <core/base/here_and_now.h>
 #include <core/io/atomic.h>
+#include <core/record/estimate.h>
 #include <core/record/metrics_reader.h>
 #include <core/report/format.h>
 #include <core/report/html.h>
-#include <core/report/html_page.h>
 #include <core/report/html_parts.h>
 #include <core/report/html_replay.h>
 #include <core/report/page_files.h>
+#include <core/report/plot.h>
 #include <core/report/profile.h>
-#include <core/report/svg_chart.h>
+#include <core/report/step_quantities.h>
 #include <drift/error.h>
 
 #include <nlohmann/json.hpp>
@@ -22,25 +23,13 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <type_traits>
 
 namespace drift {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-struct Run {
-  std::string name;
-  std::vector<StepRecord> steps;
-  std::vector<Alarm> alarms;
-  Json summary = Json::object();
-  std::string settings;  // HTML, as the two below
-  std::string plugins;
-  std::string samples;
-  std::string replays;
-  HtmlInspector inspector;
-  std::string live;  // empty: the run has ended
-};
 
 // Searching the names of ordered objects takes time that grows with the square of their number.
 template <class JsonType>
@@ -60,6 +49,8 @@ void with_json(const std::filesystem::path& path, const std::function<void(JsonT
 }
 
 // ---- The first screen ----
+
+constexpr int kPhaseBar = 20;  // columns
 
 // "60 steps in 0:58 (start 0:20, training 0:22, evaluation 0:15), peak memory 412 MiB"
 std::string cost_line(const Json& summary) {
@@ -92,11 +83,9 @@ std::string held_out_card(const Json& held_out, const std::string& cost) {
 // Where nothing was held out: what training itself tells.
 std::string training_card(const std::vector<StepRecord>& steps) {
   if (steps.empty()) return "<div class=\"card\"><h3>No step is finished yet</h3></div>";
-  const bool rewarded =
-      std::any_of(steps.begin(), steps.end(), [](const StepRecord& step) { return !std::isnan(step.value("reward")); });
+  const bool rewarded = std::ranges::any_of(steps, [](const StepRecord& step) { return !std::isnan(step.reward); });
   const char* name = rewarded ? "reward" : "loss";
-  std::vector<double> values;
-  for (const StepRecord& step : steps) values.push_back(step.value(name));
+  const std::vector<double> values = values_of(steps, name);
   const std::size_t tenth = std::max<std::size_t>(1, steps.size() / 10);
   const double first = mean_of_known(std::span(values).first(tenth)),
                last = mean_of_known(std::span(values).last(tenth));
@@ -107,14 +96,10 @@ std::string training_card(const std::vector<StepRecord>& steps) {
 }
 
 std::string profile_card(const std::vector<StepRecord>& steps) {
-  std::string rows;
-  for (const PhaseShare& share : phase_shares(steps)) {
-    rows += "<tr><th>" + escape_html(phase_name(share.name)) + "</th><td class=\"number\">" +
-            format_seconds(share.mean_seconds) + "</td><td class=\"number\">" + format_percent(share.share) +
-            " %</td><td class=\"bar\"><i style=\"width:" + format_percent(share.share) + "%\"></i></td></tr>";
-  }
-  return rows.empty() ? ""
-                      : "<div class=\"card\"><h3>Where the time of a step goes</h3><table>" + rows + "</table></div>";
+  const std::vector<PhaseShare> shares = phase_shares(steps);
+  return shares.empty() ? ""
+                        : "<div class=\"card\"><h3>Where the time of a step goes</h3>" +
+                              to_html(phase_table(shares, kPhaseBar)) + "</div>";
 }
 
 // ---- The page ----
@@ -179,44 +164,39 @@ std::string alarm_list(const std::vector<Alarm>& alarms) {
   return html.empty() ? "" : "<dl>" + html + "</dl>";
 }
 
-std::string page(const Run& run) {
-  std::string hero = held_out_card(run.summary.value("held_out", Json::object()), cost_line(run.summary));
-  if (hero.empty()) hero = training_card(run.steps);
-  const bool inspects = !run.inspector.body.empty();
-  return html_page(run.name, subtitle(run.summary),
-                   run.live + "<div class=\"hero\">" + hero + profile_card(run.steps) + "</div>\n" +
-                       html_section("Alarms", alarm_list(run.alarms), "card alarms", "marked in the curves") +
-                       html_section("Curves", html_curves(run.steps, run.summary, run.alarms), "charts",
-                                    curves_note(run.steps.size())) +
-                       html_section("Responses and the order in which they were written",
-                                    run.samples.empty() ? "" : run.replays + run.samples) +
-                       html_section("Groups of a step, token by token", run.inspector.body, {}, run.inspector.note) +
-                       html_section("The run", html_facts(run.summary)) + html_section("Settings", run.settings) +
-                       html_section("Plugins", run.plugins),
-                   inspects ? kInspectorStyle : "",
-                   std::string(kReportScript) + (inspects ? kInspectorScript : "") + kLiveScript);
-}
-
 }  // namespace
 
 void write_report(const std::filesystem::path& run_folder, const AlarmLimits& limits) {
-  Run run;
-  run.name = std::filesystem::weakly_canonical(run_folder).filename().string();
-  run.steps = read_metrics(run_folder / "metrics.jsonl");
-  run.alarms = alarms_of(run.steps, limits);
-  with_json<Json>(run_folder / "summary.json", [&](Json& summary) {
-    summary.get_ref<const Json::object_t&>();  // throws if it is something else
-    run.summary = summary;
+  const std::vector<StepRecord> steps = read_metrics(run_folder / "metrics.jsonl");
+  const std::vector<Alarm> alarms = alarms_of(steps, limits);
+  Json summary = Json::object();
+  std::string plugins, samples, settings;
+  with_json<Json>(run_folder / "summary.json", [&](Json& file) {
+    file.get_ref<const Json::object_t&>();  // throws if it is something else
+    summary = file;
   });
-  if (run.summary.value("status", Json()) == "unfinished") run.live = live_line(run.steps, last_sign_of(run_folder));
-  with_json<Json>(run_folder / "plugins.json", [&](Json& plugins) { run.plugins = html_rows(plugins); });
-  with_json<nlohmann::json>(run_folder / "samples.json",
-                            [&](nlohmann::json& samples) { run.samples = html_samples(samples); });
-  run.replays = replay_links(run_folder);
-  run.inspector = html_inspector(run_folder / "inspect");
+  with_json<Json>(run_folder / "plugins.json", [&](Json& file) { plugins = html_rows(file); });
+  with_json<nlohmann::json>(run_folder / "samples.json", [&](nlohmann::json& file) { samples = html_samples(file); });
   if (const auto config = run_folder / "config.toml"; std::filesystem::exists(config))
-    run.settings = "<pre>" + escape_html(read_whole_file(config)) + "</pre>";
-  write_file_atomically(run_folder / "report.html", page(run));
+    settings = "<pre>" + escape_html(read_whole_file(config)) + "</pre>";
+  const HtmlInspector inspector = html_inspector(run_folder / "inspect");
+  const bool inspects = !inspector.body.empty(), goes_on = summary.value("status", Json()) == "unfinished";
+  std::string hero = held_out_card(summary.value("held_out", Json::object()), cost_line(summary));
+  if (hero.empty()) hero = training_card(steps);
+  const std::string body =
+      (goes_on ? live_line(steps, last_sign_of(run_folder)) : "") + "<div class=\"hero\">" + hero +
+      profile_card(steps) + "</div>\n" +
+      html_section("Alarms", alarm_list(alarms), "card alarms", "marked in the curves") +
+      html_section("Curves", html_curves(steps, summary, alarms), "charts", curves_note(steps.size())) +
+      html_section("Responses and the order in which they were written",
+                   samples.empty() ? "" : replay_links(run_folder) + samples) +
+      html_section("Groups of a step, token by token", inspector.body, {}, inspector.note) +
+      html_section("The run", html_facts(summary)) + html_section("Settings", settings) +
+      html_section("Plugins", plugins);
+  const std::string script = std::string(kReportScript) + (inspects ? kInspectorScript : "") + kLiveScript;
+  write_file_atomically(run_folder / "report.html",
+                        html_page(std::filesystem::weakly_canonical(run_folder).filename().string(), subtitle(summary),
+                                  body, inspects ? kInspectorStyle : "", script));
 }
 
 }  // namespace drift

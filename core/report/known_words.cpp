@@ -1,7 +1,7 @@
 #include <core/report/known_words.h>
 
 #include <core/config/document.h>
-#include <core/config/schema.h>
+#include <core/report/section_reference.h>
 
 #include <algorithm>
 #include <variant>
@@ -19,9 +19,8 @@ void add(Words& words, const std::string& word) {
 std::vector<const Parameter*> specs_of(const Registry& registry, const SectionSchema& section) {
   std::vector<const Parameter*> specs;
   for (const Parameter& spec : section.keys) specs.push_back(&spec);
-  for (const ComponentEntry& entry : registry.components()) {
-    if (entry.kind != section.component) continue;
-    for (const Parameter& spec : entry.params) specs.push_back(&spec);
+  for (const ComponentEntry* entry : components_of(registry, section)) {
+    for (const Parameter& spec : entry->params) specs.push_back(&spec);
   }
   return specs;
 }
@@ -47,8 +46,8 @@ Words known_values(const Registry& registry, std::string_view key) {
     if (key != "algorithm.preset") continue;
     for (const AlgorithmPreset& preset : algorithm.presets) add(values, preset.name);
   }
-  for (const ComponentEntry& entry : registry.components()) {
-    if (name == "name" && entry.kind == section->component) add(values, entry.name);
+  for (const ComponentEntry* entry : components_of(registry, *section)) {
+    if (name == "name") add(values, entry->name);
   }
   for (const Parameter* spec : specs_of(registry, *section)) {
     if (spec->name != name) continue;

@@ -1,11 +1,13 @@
 #include <core/report/profile.h>
 
 #include <core/report/format.h>
-#include <core/report/text_table.h>
+#include <core/report/progress.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace drift {
+
 std::vector<PhaseShare> phase_shares(const std::vector<StepRecord>& steps) {
   std::vector<PhaseShare> shares;
   double measured_steps = 0;
@@ -35,17 +37,22 @@ std::vector<PhaseShare> phase_shares(const std::vector<StepRecord>& steps) {
 
 std::string phase_name(const std::string& key) { return key == "old" || key == "reference" ? key + " policy" : key; }
 
-std::string profile_table(const std::vector<StepRecord>& steps) {
-  auto shares = phase_shares(steps);
-  if (shares.empty()) return {};
-  PhaseShare whole{"a step", 0, 1};
-  for (const PhaseShare& share : shares) whole.mean_seconds += share.mean_seconds;
-  shares.push_back(whole);
-  TextTable table{.is_number = {false, true, true}};
-  for (const PhaseShare& share : shares)
+TextTable phase_table(const std::vector<PhaseShare>& shares, int bar, bool unicode) {
+  TextTable table{.is_number = {false, true, true, false}};
+  for (const PhaseShare& share : shares) {
     table.rows.push_back(
         {phase_name(share.name), format_seconds(share.mean_seconds), format_percent(share.share) + " %"});
-  return to_text(table);
+    if (bar > 0) table.rows.back().push_back(progress_bar(unicode, false, std::lround(1000 * share.share), 1000, bar));
+  }
+  return table;
+}
+
+std::string profile_table(const std::vector<StepRecord>& steps) {
+  auto shares = phase_shares(steps);
+  PhaseShare whole{"a step", 0, 1};
+  for (const PhaseShare& share : shares) whole.mean_seconds += share.mean_seconds;
+  if (!shares.empty()) shares.push_back(whole);
+  return to_text(phase_table(shares));
 }
 
 }  // namespace drift

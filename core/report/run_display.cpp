@@ -3,8 +3,8 @@
 #include <core/base/quote.h>
 
 #include <core/base/log.h>
+#include <core/record/estimate.h>
 #include <core/report/format.h>
-#include <core/report/svg_chart.h>
 #include <core/report/text_table.h>
 
 #include <drift/params.h>

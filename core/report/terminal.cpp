@@ -1,11 +1,11 @@
 #include <core/report/terminal.h>
 
+#include <core/base/phase_timer.h>
 #include <core/report/format.h>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <ostream>
 
@@ -28,10 +28,6 @@ bool locale_is_utf8() {
   return false;
 }
 
-double machine_clock() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 }  // namespace
 
 TerminalOptions detect_terminal(int file_descriptor) {
@@ -48,7 +44,7 @@ TerminalOptions detect_terminal(int file_descriptor) {
 }
 
 Terminal::Terminal(std::ostream& stream, TerminalOptions options) : stream_(stream), options_(std::move(options)) {
-  if (!options_.clock) options_.clock = machine_clock;
+  if (!options_.clock) options_.clock = [] { return kProgramTimer.seconds(); };
 }
 
 Terminal::~Terminal() { show_live({}, true); }

@@ -259,11 +259,11 @@ std::string to_markdown(const TextTable& table) {
 }
 
 std::string to_html(const TextTable& table) {
-  std::string html = "<table><tr>";
+  std::string html = table.titles.empty() ? "<table>" : "<table><tr>";
   for (std::size_t column = 0; column < table.titles.size(); ++column)
     html +=
         (table.is_number[column] ? "<th class=\"number\">" : "<th>") + escape_html(full_title(table, column)) + "</th>";
-  html += "</tr>";
+  if (!table.titles.empty()) html += "</tr>";
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     html += "<tr>";
     for (std::size_t column = 0; column < table.rows[row].size(); ++column) {

@@ -3,10 +3,8 @@
 #include <core/base/quote.h>
 #include <core/report/format.h>
 #include <core/report/profile.h>
-#include <core/report/progress.h>
+#include <core/report/step_quantities.h>
 #include <core/report/terminal.h>
-#include <core/report/text_curve.h>
-#include <core/report/text_table.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +15,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-constexpr int kProfileColumns = 48, kNarrowestCurve = 40, kPhaseBar = 12;
+constexpr int kProfileColumns = 48, kNarrowestCurve = 40, kWatchedPhaseBar = 12;
 constexpr std::size_t kStepsOfProfile = 20;
 constexpr int kCurveRows = 11, kSnapshotSamples = 2, kSampleRows = 6;  // where the rows are not limited
 constexpr int kUnlimited = 1 << 20;
@@ -29,9 +27,7 @@ void append(Lines& lines, const Lines& more) { lines.insert(lines.end(), more.be
 
 Lines curve_lines(const WatchedRun& run, const WatchView& view, int columns, int rows) {
   const std::string metric = shown_metric(run, view);
-  std::vector<double> x;
-  for (const StepRecord& step : run.steps) x.push_back(static_cast<double>(step.step));
-  Lines curve = text_curve(x, watched_values(run, metric), columns, rows - 1, view.unicode);
+  Lines curve = text_chart(metric_chart(run.steps, metric), columns, rows - 1, view.unicode);
   if (curve.empty()) return {};
   const std::vector<std::string> all = watched_metrics(run);
   const auto place = std::ranges::find(all, metric) - all.begin() + 1;
@@ -44,21 +40,13 @@ Lines curve_lines(const WatchedRun& run, const WatchView& view, int columns, int
 
 Lines profile_lines(const WatchedRun& run, const WatchView& view) {
   const std::size_t count = std::min(run.steps.size(), kStepsOfProfile);
-  const std::vector<PhaseShare> shares =
+  std::vector<PhaseShare> shares =
       phase_shares({run.steps.end() - static_cast<std::ptrdiff_t>(count), run.steps.end()});
+  std::erase_if(shares, [](const PhaseShare& share) { return share.mean_seconds <= 0; });
   if (shares.empty()) return {};
-  TextTable table{.is_number = {false, true, true}};
-  Lines bars;
-  for (const PhaseShare& share : shares) {
-    if (share.mean_seconds <= 0) continue;
-    const auto percent = static_cast<std::int64_t>(std::lround(100 * share.share));
-    table.rows.push_back(
-        {phase_name(share.name), format_seconds(share.mean_seconds), format_percent(share.share) + " %"});
-    bars.push_back("  " + progress_bar(view.unicode, view.color, percent, 100, kPhaseBar));
-  }
   Lines lines = {styled("a step's time", Style::kStrong, view.color)};
-  std::istringstream text(to_text(table));
-  for (std::string line; std::getline(text, line);) lines.push_back(line + bars[lines.size() - 1]);
+  std::istringstream text(to_text(phase_table(shares, kWatchedPhaseBar, view.unicode)));
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
   return lines;
 }
 

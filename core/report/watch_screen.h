@@ -36,9 +36,6 @@ std::vector<std::string> watched_table(const std::vector<WatchedRun>& runs, cons
 /// The metric that the view shows of a run; empty if it has none.
 std::string shown_metric(const WatchedRun& run, const WatchView& view);
 
-/// Of every step.
-std::vector<double> watched_values(const WatchedRun& run, const std::string& metric);
-
 /// The last one that is known; kUnknown if none is.
 double last_watched(const WatchedRun& run, const std::string& metric);
 

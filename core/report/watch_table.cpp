@@ -4,8 +4,8 @@
 #include <core/base/quote.h>
 #include <core/report/format.h>
 #include <core/report/progress.h>
+#include <core/report/step_quantities.h>
 #include <core/report/terminal.h>
-#include <core/report/text_curve.h>
 
 #include <algorithm>
 #include <array>
@@ -82,7 +82,7 @@ std::vector<RunColumn> run_columns(const std::vector<WatchedRun>& runs, const Wa
                                  rate,
                                  std::isnan(run.seconds_left()) ? "" : format_duration(run.seconds_left()),
                                  styled(alarms, Style::kWarning, view.color),
-                                 text_spark(watched_values(run, metric), kSparkColumns, view.unicode)};
+                                 text_spark(values_of(run.steps, metric), kSparkColumns, view.unicode)};
     for (std::size_t column = 0; column < columns.size(); ++column) columns[column].cells.push_back(cells[column]);
   }
   std::erase_if(columns, [](const RunColumn& column) { return column.rank > 0 && column.is_empty(); });
@@ -109,15 +109,9 @@ std::string shown_metric(const WatchedRun& run, const WatchView& view) {
   return metrics.empty() ? "" : metrics.front();
 }
 
-std::vector<double> watched_values(const WatchedRun& run, const std::string& metric) {
-  std::vector<double> values;
-  for (const StepRecord& step : run.steps) values.push_back(watched_value(step, metric));
-  return values;
-}
-
 double last_watched(const WatchedRun& run, const std::string& metric) {
   for (auto step = run.steps.rbegin(); step != run.steps.rend(); ++step) {
-    if (const double value = watched_value(*step, metric); !std::isnan(value)) return value;
+    if (const double value = step->value(metric); !std::isnan(value)) return value;
   }
   return kUnknown;
 }

@@ -55,7 +55,7 @@ double WatchedRun::seconds_per_step() const {
   double sum = 0;
   std::size_t known = 0;
   for (auto step = steps.rbegin(); step != steps.rend() && known < kStepsOfRate; ++step) {
-    if (const double seconds = watched_value(*step, "seconds"); !std::isnan(seconds)) sum += seconds, ++known;
+    if (const double seconds = step->value("seconds"); !std::isnan(seconds)) sum += seconds, ++known;
   }
   return known > 0 ? sum / static_cast<double>(known) : kUnknown;
 }
@@ -68,12 +68,6 @@ double WatchedRun::seconds_left() const {
 bool WatchedRun::is_quiet() const {
   const double step = seconds_per_step();
   return quiet > std::max(kLongestSilence, std::isnan(step) ? 0 : kStepsOfSilence * step);
-}
-
-double watched_value(const StepRecord& step, const std::string& metric) {
-  if (metric == "held_out") return step.held_out ? step.held_out->accuracy : kUnknown;
-  if (metric == "seconds") return step.seconds ? step.seconds->total : kUnknown;
-  return step.value(metric);
 }
 
 RunWatch::RunWatch(fs::path folder, ReadSettings read_settings)

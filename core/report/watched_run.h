@@ -61,9 +61,6 @@ struct WatchedRun {
   bool is_quiet() const;
 };
 
-/// A number of a step by its name: those of metrics.jsonl, "held_out" for its accuracy, "seconds" for its time.
-double watched_value(const StepRecord& step, const std::string& metric);
-
 /// Reads the folder of one run again and again, and of its files only what has changed.
 class RunWatch {
  public:

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 namespace drift {
 namespace {
@@ -37,14 +36,6 @@ std::size_t line_called(const std::vector<RunLine>& lines, const std::string& la
   throw Error("no line is called `" + label + "`", name_hint(label, labels, "lines"));
 }
 
-std::map<std::int64_t, double> by_seed(const RunLine& line, const SweepMeasure& measure) {
-  std::map<std::int64_t, double> values;
-  for (const ComparedRun& run : line.runs) {
-    if (const double value = measure.of(run.record); run.finished() && !std::isnan(value)) values[run.seed] = value;
-  }
-  return values;
-}
-
 /// @param label  of the baseline that was asked for; empty: each line's own
 std::vector<LineDifference> differences_of(const RunComparison& comparison, const std::string& label) {
   const std::vector<RunLine>& lines = comparison.lines;
@@ -53,8 +44,7 @@ std::vector<LineDifference> differences_of(const RunComparison& comparison, cons
   for (std::size_t line = 0; line < lines.size(); ++line) {
     const std::size_t baseline = line_called(lines, label.empty() ? lines[line].baseline : label);
     if (line == baseline) continue;
-    const Estimate mean =
-        paired_difference(by_seed(lines[line], comparison.measure), by_seed(lines[baseline], comparison.measure));
+    const Estimate mean = lines[line].difference_to(lines[baseline], comparison.measure);
     differences.push_back({line, baseline, mean, student_half_width(mean), t_test(mean), kUnknown});
     p.push_back(differences.back().test.p);
   }

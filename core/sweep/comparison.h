@@ -3,7 +3,7 @@
 // Lines of runs side by side: what each came to, and how sure it is that they differ.
 
 #include <core/record/significance.h>
-#include <core/sweep/line_curve.h>
+#include <core/sweep/figures.h>
 #include <core/sweep/run_record.h>
 
 #include <cstddef>

@@ -3,7 +3,6 @@
 #include <core/io/atomic.h>
 #include <core/report/format.h>
 #include <core/report/html.h>
-#include <core/report/html_page.h>
 #include <core/sweep/comparison_tables.h>
 #include <core/sweep/figures.h>
 #include <core/sweep/sweep_table.h>
@@ -96,19 +95,6 @@ void write_table(const fs::path& folder, const std::string& name, const TextTabl
   write_file_atomically(folder / (name + ".csv"), to_csv(numbers));
 }
 
-/// The runs of a cell.
-RunLine line_of(const SweepResults& results, std::size_t cell, const std::string& label, const fs::path& folder) {
-  RunLine line{label, {}};
-  for (const SeedRun& seed : results.plan->seeds[cell]) {
-    ComparedRun& run = line.runs.emplace_back();
-    run.folder = folder / "runs" / results.plan->runs[seed.run].key;
-    run.seed = seed.seed;
-    run.record = results.records[seed.run];
-    run.costs.resize(run.record.metrics.size());
-  }
-  return line;
-}
-
 }  // namespace
 
 std::string sweep_report(const SweepResults& results, const fs::path& folder) {
@@ -119,7 +105,7 @@ std::string sweep_report(const SweepResults& results, const fs::path& folder) {
     body += html_section("Settings that differ", to_html(settings), "wide", "from the baseline; presets' included");
   for (const std::vector<std::size_t>& rows : groups_of(results.rows)) {
     std::vector<RunLine> lines;
-    for (const std::size_t row : rows) lines.push_back(line_of(results, row, results.rows[row].line, folder));
+    for (const std::size_t row : rows) lines.push_back(results.rows[row].line);
     std::string charts;
     for (const Figure& figure : step_figures(lines, Band::kError)) charts += svg_chart(figure.chart);
     const std::string& group = results.rows[rows.front()].group;
@@ -128,7 +114,7 @@ std::string sweep_report(const SweepResults& results, const fs::path& folder) {
   }
   std::vector<RunLine> cells;
   for (std::size_t cell = 0; cell < plan.cells.size(); ++cell)
-    cells.push_back(line_of(results, cell, plan.cells[cell].label, folder));
+    cells.emplace_back(results.rows[cell].line).label = plan.cells[cell].label;
   body += html_section("Runs", runs_html(cells, plan.file.measure, folder), "wide");
   return html_page(plan.file.name, count(plan.cells.size(), "cell") + ", " + count(plan.runs.size(), "run"), body);
 }

@@ -11,44 +11,24 @@
 namespace drift {
 namespace {
 
-/// Over the finished runs of a line.
-template <class Value>
-Estimate over_runs(const RunLine& line, const Value& value) {
-  std::vector<double> values;
-  for (const ComparedRun& run : line.runs) {
-    if (run.finished()) values.push_back(value(run));
-  }
-  return estimate(values);
-}
-
-Estimate measured(const RunLine& line, const SweepMeasure& measure) {
-  return over_runs(line, [&](const ComparedRun& run) { return measure.of(run.record); });
-}
-
-Estimate number(const RunLine& line, double RunNumbers::*value) {
-  return over_runs(line, [&](const ComparedRun& run) { return run.record.*value; });
-}
-
 Estimate steps(const RunLine& line) {
-  return over_runs(line, [](const ComparedRun& run) { return static_cast<double>(run.record.step); });
+  return line.over_finished([](const ComparedRun& run) { return static_cast<double>(run.record.step); });
 }
 
 Estimate cost(const RunLine& line, double RunCost::*value) {
-  return over_runs(line,
-                   [&](const ComparedRun& run) { return run.costs.empty() ? kUnknown : run.costs.back().*value; });
+  return line.over_finished(
+      [=](const ComparedRun& run) { return run.costs.empty() ? kUnknown : run.costs.back().*value; });
 }
-
-std::ptrdiff_t finished(const RunLine& line) { return std::ranges::count_if(line.runs, &ComparedRun::finished); }
 
 /// "3", "2/3" where one is not finished.
 std::string run_count(const RunLine& line) {
-  const auto all = static_cast<std::ptrdiff_t>(line.runs.size());
-  return std::to_string(finished(line)) + (finished(line) < all ? "/" + std::to_string(all) : "");
+  const std::string all = "/" + std::to_string(line.runs.size());
+  return std::to_string(line.finished()) + (line.finished() < std::ssize(line.runs) ? all : "");
 }
 
 /// The mean over the finished runs as a text.
 auto mean_text(double RunNumbers::*value, std::string (*text)(double)) {
-  return [=](const RunLine& line) { return known_text(number(line, value).mean, text); };
+  return [=](const RunLine& line) { return known_text(line.over_finished(value).mean, text); };
 }
 auto mean_text(double RunCost::*value, std::string (*text)(double)) {
   return [=](const RunLine& line) { return known_text(cost(line, value).mean, text); };
@@ -99,7 +79,7 @@ TextTable line_table(const RunComparison& comparison) {
   table.text("line", &RunLine::label).number("runs", run_count);
   for (const SweepMeasure& measure : kSweepMeasures)
     table.known_number(measure.title(),
-                       [&](const RunLine& line) { return estimate_text(measured(line, measure), measure.digits); });
+                       [&](const RunLine& line) { return estimate_text(line.over_finished(measure), measure.digits); });
   table.known_number("steps", [](const RunLine& line) { return known_text(steps(line).mean, format_count); });
   table.known_number("rollout fwd", mean_text(&RunNumbers::rollout_forwards, evaluations_text));
   table.known_number("update fwd", mean_text(&RunNumbers::update_forwards, evaluations_text));
@@ -111,17 +91,17 @@ TextTable line_table(const RunComparison& comparison) {
 TextTable line_numbers(const RunComparison& comparison) {
   ColumnTable table(comparison.lines);
   table.text("line", &RunLine::label);
-  table.number("runs", [](const RunLine& line) { return static_cast<std::int64_t>(finished(line)); });
+  table.number("runs", &RunLine::finished);
   table.number("runs_begun", [](const RunLine& line) { return static_cast<std::int64_t>(line.runs.size()); });
   const auto add = [&](const std::string& name, const auto& value) {
     table.number(name, [=](const RunLine& line) { return value(line).mean; });
     table.number(name + "_standard_error", [=](const RunLine& line) { return value(line).error; });
   };
   for (const SweepMeasure& measure : kSweepMeasures)
-    add(measure.column(), [&measure](const RunLine& line) { return measured(line, measure); });
+    add(measure.column(), [&measure](const RunLine& line) { return line.over_finished(measure); });
   table.number("steps", [](const RunLine& line) { return steps(line).mean; });
   const auto mean = [&](const char* name, double RunNumbers::*value) {
-    table.number(name, [=](const RunLine& line) { return number(line, value).mean; });
+    table.number(name, [=](const RunLine& line) { return line.over_finished(value).mean; });
   };
   mean("rollout_forwards_per_response", &RunNumbers::rollout_forwards);
   mean("update_forwards_per_response", &RunNumbers::update_forwards);
@@ -208,7 +188,7 @@ std::vector<std::string> comparison_notes(const RunComparison& comparison) {
   std::size_t runs = 0, missing = 0;
   for (const RunLine& line : comparison.lines) {
     runs += line.runs.size();
-    missing += line.runs.size() - static_cast<std::size_t>(finished(line));
+    missing += line.runs.size() - static_cast<std::size_t>(line.finished());
   }
   if (missing > 0)
     notes.push_back(missing_runs(missing, runs) + ": in the curves as far as " +

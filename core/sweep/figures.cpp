@@ -1,54 +1,68 @@
 #include <core/sweep/figures.h>
 
+#include <core/record/significance.h>
 #include <core/report/column_table.h>
+#include <core/report/plot.h>
 #include <core/report/step_quantities.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
+#include <numeric>
 
 namespace drift {
 namespace {
 
 constexpr std::size_t kCostPoints = 240;  // of a line that is drawn over a cost
 
-Quantity held_out_accuracy() {
-  return {.name = "held_out_accuracy",
-          .title = "Held-out accuracy",
-          .unit = "%",
-          .value = [](const StepRecord& step) { return step.held_out ? 100 * step.held_out->accuracy : kUnknown; },
-          .points = true,
-          .least = 0,
-          .most = 100};
+/// One step at which some runs of a line know a measure.
+struct CurvePoint {
+  std::int64_t step = 0;
+  Estimate value;  ///< over these runs
+  RunCost cost;    ///< their mean; unknown if it is unknown of one of them
+};
+
+/// Of every line.
+using LineCurves = std::vector<std::vector<CurvePoint>>;
+
+/// What the runs know at one step.
+struct AtStep {
+  std::vector<double> values, forwards, seconds;
+};
+
+double mean_of_all(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-std::function<double(const StepRecord&)> named_value(const char* name) {
-  return [name](const StepRecord& step) { return step.value(name); };
-}
-
-Quantity reward() {
-  return {.name = "reward",
-          .title = "Reward",
-          .unit = "of the training responses",
-          .value = named_value("reward"),
-          .noisy = true};
-}
-
-std::vector<Quantity> quantities() {
-  std::vector<Quantity> all = {held_out_accuracy(), reward()};
-  for (const StepQuantity& one : kStepQuantities) {
-    if (*one.file == '\0') continue;
-    Quantity& quantity = all.emplace_back(Quantity{
-        .name = one.file, .title = one.title, .unit = one.unit, .value = named_value(one.metric), .noisy = one.noisy});
-    if (one.from_zero) quantity.least = 0;
-    if (one.most > 0) quantity.most = one.most;
+std::vector<CurvePoint> curve_of(const RunLine& line, const StepQuantity& quantity) {
+  std::map<std::int64_t, AtStep> steps;
+  for (const ComparedRun& run : line.runs) {
+    std::vector<double> values = values_of(run.record.metrics, quantity.metric, quantity.factor);
+    if (quantity.noisy) values = moving_mean(values, smoothing_window(values.size()));  // single steps tell too little
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!std::isfinite(values[i])) continue;
+      AtStep& at = steps[run.record.metrics[i].step];
+      at.values.push_back(values[i]);
+      at.forwards.push_back(run.costs[i].forwards);
+      at.seconds.push_back(run.costs[i].seconds);
+    }
   }
-  all.push_back({.name = "seconds_per_step",
-                 .title = "Time",
-                 .unit = "seconds per step",
-                 .value = [](const StepRecord& step) { return step.seconds ? step.seconds->total : kUnknown; },
-                 .noisy = true,
-                 .least = 0});
-  return all;
+  std::vector<CurvePoint> curve;
+  for (const auto& [step, at] : steps)
+    curve.push_back({step, estimate(at.values), {mean_of_all(at.forwards), mean_of_all(at.seconds)}});
+  return curve;
+}
+
+LineCurves curves_of(const std::vector<RunLine>& lines, const StepQuantity& quantity) {
+  LineCurves curves;
+  for (const RunLine& line : lines) curves.push_back(curve_of(line, quantity));
+  return curves;
+}
+
+/// Half of a band's height; unknown of a single seed.
+double half_band(const Estimate& mean, Band band) {
+  return band == Band::kError ? mean.error : student_half_width(mean);
 }
 
 /// Where the reward is right or wrong, its mean is the share of solved responses.
@@ -62,21 +76,17 @@ bool is_the_reward(const std::vector<RunLine>& lines) {
   });
 }
 
-Chart chart_of(const Quantity& quantity) {
-  Chart chart{.title = quantity.title, .unit = quantity.unit, .points = quantity.points};
-  if (quantity.least == 0 && !quantity.points) chart.minimum = 0;
-  return chart;
-}
-
 struct Drawn {
   double y = kUnknown, low = kUnknown, high = kUnknown;
 };
 
-Drawn drawn(const CurvePoint& point, const Quantity& quantity, Band band) {
+/// No band is where no value can be.
+Drawn drawn(const CurvePoint& point, const StepQuantity& quantity, Band band) {
   const double half = half_band(point.value, band);
-  if (std::isnan(half)) return {point.value.mean};
-  return {point.value.mean, std::max(quantity.least, point.value.mean - half),
-          std::min(quantity.most, point.value.mean + half)};
+  Drawn drawn{point.value.mean, point.value.mean - half, point.value.mean + half};
+  if (quantity.from_zero && drawn.low < 0) drawn.low = 0;
+  if (quantity.most > 0 && drawn.high > quantity.most) drawn.high = quantity.most;
+  return drawn;
 }
 
 void append(Series& series, const Drawn& drawn) {
@@ -112,7 +122,7 @@ std::vector<double> shared_x(const std::vector<std::vector<double>>& lines, bool
   return even;
 }
 
-TextTable data_of(const std::vector<RunLine>& lines, const std::vector<LineCurve>& curves, Band band) {
+TextTable data_of(const std::vector<RunLine>& lines, const LineCurves& curves, Band band) {
   struct Row {
     const RunLine* line;
     const CurvePoint* point;
@@ -135,20 +145,15 @@ TextTable data_of(const std::vector<RunLine>& lines, const std::vector<LineCurve
   return table.table();
 }
 
-std::vector<LineCurve> curves_of(const std::vector<RunLine>& lines, const Quantity& quantity) {
-  std::vector<LineCurve> curves;
-  for (const RunLine& line : lines) curves.push_back(curve_of(line, quantity));
-  return curves;
-}
-
 /// One figure; the x of a point is what `x_of` says.
 /// @param dense  lines are drawn between their points, which need not be at the same x
-Chart draw_lines(const std::vector<RunLine>& lines, const std::vector<LineCurve>& curves, const Quantity& quantity,
-                 Band band, const std::function<double(const CurvePoint&)>& x_of, bool dense) {
-  Chart chart = chart_of(quantity);
+Chart draw_lines(const std::vector<RunLine>& lines, const LineCurves& curves, const StepQuantity& quantity, Band band,
+                 const std::function<double(const CurvePoint&)>& x_of, bool dense) {
+  Chart chart = quantity.chart();
+  chart.noisy = false;  // every run's curve is smooth already
   std::vector<std::vector<double>> x;
   std::vector<std::vector<Drawn>> points;
-  for (const LineCurve& curve : curves) {
+  for (const auto& curve : curves) {
     x.emplace_back();
     points.emplace_back();
     for (const CurvePoint& point : curve) {
@@ -177,13 +182,19 @@ void add_if_known(std::vector<Figure>& figures, Figure figure) {
 
 }  // namespace
 
+std::string band_text(Band band) {
+  return band == Band::kError ? "the standard error of the mean over the seeds"
+                              : "Student's 95 % interval of the mean over the seeds";
+}
+
 std::vector<Figure> step_figures(const std::vector<RunLine>& lines, Band band) {
   std::vector<Figure> figures;
-  for (const Quantity& quantity : quantities()) {
-    if (quantity.name == "solved" && is_the_reward(lines)) continue;
-    const std::vector<LineCurve> curves = curves_of(lines, quantity);
+  for (const StepQuantity& quantity : kStepQuantities) {
+    const std::string file = quantity.file;
+    if (file.empty() || (file == "solved" && is_the_reward(lines))) continue;
+    const LineCurves curves = curves_of(lines, quantity);
     const auto step = [](const CurvePoint& point) { return static_cast<double>(point.step); };
-    add_if_known(figures, {quantity.name, draw_lines(lines, curves, quantity, band, step, /*dense=*/false),
+    add_if_known(figures, {file, draw_lines(lines, curves, quantity, band, step, /*dense=*/false),
                            data_of(lines, curves, band)});
   }
   return figures;
@@ -197,14 +208,16 @@ std::vector<Figure> cost_figures(const std::vector<RunLine>& lines, Band band) {
   constexpr Cost kCosts[] = {{"forwards", "forwards of the model so far", &RunCost::forwards},
                              {"seconds", "seconds of training so far", &RunCost::seconds}};
   std::vector<Figure> figures;
-  for (const Quantity& quantity : {held_out_accuracy(), reward()}) {
-    const std::vector<LineCurve> curves = curves_of(lines, quantity);
+  for (const StepQuantity& quantity : kStepQuantities) {
+    const std::string file = quantity.file;
+    if (file != "held_out_accuracy" && file != "reward") continue;
+    const LineCurves curves = curves_of(lines, quantity);
     for (const Cost& cost : kCosts) {
       const auto place = [&](const CurvePoint& point) { return point.cost.*cost.value; };
       Chart chart = draw_lines(lines, curves, quantity, band, place, !quantity.points);
       chart.x_name = cost.axis;
       chart.whole_x = false;
-      add_if_known(figures, {quantity.name + "_by_" + cost.name, std::move(chart), data_of(lines, curves, band)});
+      add_if_known(figures, {file + "_by_" + cost.name, std::move(chart), data_of(lines, curves, band)});
     }
   }
   return figures;

@@ -2,14 +2,23 @@
 
 // The figures of a comparison: what is measured over steps, and over what the steps have cost.
 
-#include <core/report/svg_chart.h>
+#include <core/report/chart.h>
 #include <core/report/text_table.h>
-#include <core/sweep/line_curve.h>
+#include <core/sweep/run_lines.h>
 
 #include <string>
 #include <vector>
 
 namespace drift {
+
+/// What a band around a mean over seeds shows.
+enum class Band {
+  kError,     ///< the mean's standard error, to both sides
+  kInterval,  ///< Student's 95 % interval of the mean
+};
+
+/// "the standard error of the mean over the seeds"
+std::string band_text(Band band);
 
 struct Figure {
   std::string name;  ///< of its files: "reward_by_seconds"

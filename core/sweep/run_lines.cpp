@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -148,7 +149,37 @@ std::pair<std::string, fs::path> name_and_folder(const std::string& argument) {
   return {argument.substr(0, equals), argument.substr(equals + 1)};
 }
 
+std::map<std::int64_t, double> by_seed(const RunLine& line, const SweepMeasure& measure) {
+  std::map<std::int64_t, double> values;
+  for (const ComparedRun& run : line.runs) {
+    if (run.finished()) values[run.seed] = measure.of(run.record);
+  }
+  return values;
+}
+
 }  // namespace
+
+std::int64_t RunLine::finished() const { return std::ranges::count_if(runs, &ComparedRun::finished); }
+
+Estimate RunLine::over_finished(const std::function<double(const ComparedRun&)>& value) const {
+  std::vector<double> values;
+  for (const ComparedRun& run : runs) {
+    if (run.finished()) values.push_back(value(run));
+  }
+  return estimate(values);
+}
+
+Estimate RunLine::over_finished(double RunNumbers::*number) const {
+  return over_finished([=](const ComparedRun& run) { return run.record.*number; });
+}
+
+Estimate RunLine::over_finished(const SweepMeasure& measure) const {
+  return over_finished([&](const ComparedRun& run) { return measure.of(run.record); });
+}
+
+Estimate RunLine::difference_to(const RunLine& other, const SweepMeasure& measure) const {
+  return paired_difference(by_seed(*this, measure), by_seed(other, measure));
+}
 
 std::vector<RunLine> run_lines(std::vector<std::vector<ComparedRun>> arguments) {
   std::vector<Numbered> numbered;

@@ -1,9 +1,11 @@
 #include <core/sweep/run_record.h>
 
 #include <core/io/atomic.h>
+#include <core/io/file_error.h>
 #include <core/io/json.h>
 #include <core/record/estimate.h>
 #include <core/record/metrics_reader.h>
+#include <core/report/step_quantities.h>
 
 #include <drift/error.h>
 
@@ -18,20 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kProblemFile = "failed.txt";
-
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
-template <class Value>
-std::vector<double> values_of(const std::vector<StepRecord>& metrics, std::int64_t first, const Value& value) {
-  std::vector<double> values;
-  for (const StepRecord& step : metrics) {
-    if (step.step >= first) values.push_back(value(step));
-  }
-  return values;
-}
 
 /// The summary of a run that ended by itself; null if there is none.
 nlohmann::json finished_summary(const fs::path& folder) {
@@ -67,19 +55,21 @@ void take_results(const fs::path& folder, RunRecord& record) {
     record.held_out = json_number(*held_out, "after");
     record.validation = json_number(*held_out, "validation");
   }
-  const auto named = [&](const char* name, std::int64_t first = 0) {
-    return values_of(record.metrics, first, [&](const StepRecord& step) { return step.value(name); });
+  const auto mean = [&](const char* name) { return estimate(values_of(record.metrics, name)).mean; };
+  const auto at_the_end = [&](const char* name) {
+    std::vector<double> values = values_of(record.metrics, name);
+    // The evaluation before the first step is none.
+    if (!values.empty() && record.metrics.front().step == 0) values.erase(values.begin());
+    return mean_of_last_tenth(values);
   };
-  record.reward = mean_of_last_tenth(named("reward", 1));
-  record.solved = mean_of_last_tenth(named("solved", 1));
+  record.reward = at_the_end("reward");
+  record.solved = at_the_end("solved");
   record.seconds = json_number(summary, "seconds");
-  record.seconds_per_step = estimate(values_of(record.metrics, 0, [](const StepRecord& step) {
-                              return step.seconds ? step.seconds->total : kUnknown;
-                            })).mean;
-  record.rollout_forwards = estimate(named("forwards_per_response")).mean;
-  record.update_forwards = estimate(named("update_forwards_per_response")).mean;
-  record.update_backwards = estimate(named("update_backwards_per_response")).mean;
-  record.rollout_gap = estimate(named("rollout_gap")).mean;
+  record.seconds_per_step = mean("seconds");
+  record.rollout_forwards = mean("forwards_per_response");
+  record.update_forwards = mean("update_forwards_per_response");
+  record.update_backwards = mean("update_backwards_per_response");
+  record.rollout_gap = mean("rollout_gap");
   record.peak_memory_mib = json_number(summary, "peak_memory_mib");
   record.version = summary.value("version", "");
   record.threads = summary.value("threads", std::int64_t{0});

@@ -9,27 +9,17 @@
 namespace drift {
 namespace {
 
-using BySeed = std::map<std::int64_t, const RunRecord*>;
-
-BySeed finished_runs(const SweepResults& results, std::size_t cell) {
-  BySeed runs;
+RunLine line_of(const SweepResults& results, std::size_t cell, const std::filesystem::path& runs) {
+  RunLine line;
   for (const SeedRun& seed : results.plan->seeds[cell]) {
-    const RunRecord& record = results.records[seed.run];
-    if (record.status == RunStatus::kFinished) runs[seed.seed] = &record;
+    ComparedRun& run = line.runs.emplace_back();
+    run.folder = runs / results.plan->runs[seed.run].key;
+    run.seed = seed.seed;
+    run.record = results.records[seed.run];
+    run.costs.resize(run.record.metrics.size());
   }
-  return runs;
-}
-
-Estimate mean_of(const BySeed& runs, double RunNumbers::*number) {
-  std::vector<double> values;
-  for (const auto& [seed, run] : runs) values.push_back(run->*number);
-  return estimate(values);
-}
-
-std::map<std::int64_t, double> measures(const BySeed& runs, const SweepMeasure& measure) {
-  std::map<std::int64_t, double> values;
-  for (const auto& [seed, run] : runs) values[seed] = measure.of(*run);
-  return values;
+  std::ranges::sort(line.runs, {}, &ComparedRun::seed);
+  return line;
 }
 
 void name_row(const SweepPlan& plan, std::size_t cell, ResultRow& row) {
@@ -38,36 +28,31 @@ void name_row(const SweepPlan& plan, std::size_t cell, ResultRow& row) {
     row.values.push_back(plan.file.axes[axis].values[value].name);
     const std::string label = plan.file.axes[axis].label(value);
     if (axis == plan.file.compared) {
-      row.line = label;
+      row.line.label = label;
     } else {
       row.group += (row.group.empty() ? "" : ", ") + label;
     }
   }
-  if (plan.file.axes.empty()) row.line = plan.cells[cell].label;
+  if (plan.file.axes.empty()) row.line.label = plan.cells[cell].label;
 }
 
-ResultRow row_of(const SweepResults& results, std::size_t cell) {
-  const SweepPlan& plan = *results.plan;
-  const BySeed runs = finished_runs(results, cell);
+/// What the runs of a cell, already in its row, came to.
+void take_numbers(const SweepPlan& plan, std::size_t cell, std::vector<ResultRow>& rows) {
+  ResultRow& row = rows[cell];
   const std::size_t baseline = baseline_of(plan, cell);
-  const auto measured = measures(runs, plan.file.measure);
-  ResultRow row;
-  name_row(plan, cell, row);
-  row.wanted = static_cast<int>(plan.seeds[cell].size());
-  row.finished = static_cast<int>(runs.size());
+  const SweepMeasure& measure = plan.file.measure;
+  row.wanted = static_cast<int>(row.line.runs.size());
+  row.finished = static_cast<int>(row.line.finished());
   row.is_baseline = baseline == cell;
-  std::vector<double> values;
-  for (const auto& [seed, value] : measured) values.push_back(value);
-  row.measure = estimate(values);
-  if (!row.is_baseline)
-    row.difference = paired_difference(measured, measures(finished_runs(results, baseline), plan.file.measure));
-  row.validation = mean_of(runs, &RunNumbers::validation);
-  row.reward = mean_of(runs, &RunNumbers::reward);
+  row.measure = row.line.over_finished(measure);
+  if (!row.is_baseline) row.difference = row.line.difference_to(rows[baseline].line, measure);
+  row.validation = row.line.over_finished(&RunNumbers::validation);
+  row.reward = row.line.over_finished(&RunNumbers::reward);
   row.settings = different_settings(plan, cell);
-  for (const RunNumber& number : kRunNumbers) row.mean.*number.value = mean_of(runs, number.value).mean;
-  for (const auto& [seed, run] : runs)
-    row.mean.peak_memory_mib = std::fmax(row.mean.peak_memory_mib, run->peak_memory_mib);
-  return row;
+  for (const RunNumber& number : kRunNumbers) row.mean.*number.value = row.line.over_finished(number.value).mean;
+  for (const ComparedRun& run : row.line.runs) {
+    if (run.finished()) row.mean.peak_memory_mib = std::fmax(row.mean.peak_memory_mib, run.record.peak_memory_mib);
+  }
 }
 
 /// In each group the row of the best validation accuracy, where every row of it has one.
@@ -85,10 +70,15 @@ SweepResults collect_results(const SweepPlan& plan, const std::filesystem::path&
   SweepResults results;
   results.plan = &plan;
   for (const SweepRun& run : plan.runs) results.records.push_back(read_run(runs / run.key));
+  for (std::size_t cell = 0; cell < plan.cells.size(); ++cell) {
+    ResultRow& row = results.rows.emplace_back();
+    row.line = line_of(results, cell, runs);
+    name_row(plan, cell, row);
+  }
   std::vector<double> p;
   for (std::size_t cell = 0; cell < plan.cells.size(); ++cell) {
-    results.rows.push_back(row_of(results, cell));
-    p.push_back(t_test(results.rows.back().difference).p);
+    take_numbers(plan, cell, results.rows);
+    p.push_back(t_test(results.rows[cell].difference).p);
   }
   const std::vector<double> corrected = holm(p);
   for (std::size_t row = 0; row < results.rows.size(); ++row) results.rows[row].corrected_p = corrected[row];

@@ -2,8 +2,7 @@
 
 // What the runs of a sweep came to: a row for every cell.
 
-#include <core/record/estimate.h>
-#include <core/sweep/run_record.h>
+#include <core/sweep/run_lines.h>
 #include <core/sweep/sweep_plan.h>
 
 #include <filesystem>
@@ -15,7 +14,7 @@ namespace drift {
 struct ResultRow {
   std::vector<std::string> values;  ///< one an axis
   std::string group;                ///< labels of all axes but the one that is compared; may be empty
-  std::string line;                 ///< label of the value of the axis that is compared
+  RunLine line;                     ///< its runs, under the label of the value of the axis that is compared
   int finished = 0;                 ///< runs that are in the row
   int wanted = 0;                   ///< seeds of the cell
   bool is_baseline = false;

@@ -11,7 +11,7 @@ namespace {
 std::string whole(double value) { return format_decimal(value, 0); }
 
 /// One of the numbers of a row.
-auto mean_text(double RunNumbers::*number, std::string (*text)(double)) {
+auto mean_of_row(double RunNumbers::*number, std::string (*text)(double)) {
   return [=](const ResultRow& row) { return known_text(row.mean.*number, text); };
 }
 
@@ -74,12 +74,12 @@ TextTable result_table(const SweepResults& results) {
   });
   if (measure.value != &RunNumbers::reward)
     table.known_number("reward", [](const ResultRow& row) { return estimate_text(row.reward, 3); });
-  table.known_number("s/step", mean_text(&RunNumbers::seconds_per_step, format_adaptive));
-  table.known_number("time/run", mean_text(&RunNumbers::seconds, format_run_time));
-  table.known_number("rollout fwd", mean_text(&RunNumbers::rollout_forwards, evaluations_text));
-  table.known_number("update fwd", mean_text(&RunNumbers::update_forwards, evaluations_text));
-  table.known_number("update bwd", mean_text(&RunNumbers::update_backwards, evaluations_text));
-  table.known_number("peak MiB", mean_text(&RunNumbers::peak_memory_mib, whole));
+  table.known_number("s/step", mean_of_row(&RunNumbers::seconds_per_step, format_adaptive));
+  table.known_number("time/run", mean_of_row(&RunNumbers::seconds, format_run_time));
+  table.known_number("rollout fwd", mean_of_row(&RunNumbers::rollout_forwards, evaluations_text));
+  table.known_number("update fwd", mean_of_row(&RunNumbers::update_forwards, evaluations_text));
+  table.known_number("update bwd", mean_of_row(&RunNumbers::update_backwards, evaluations_text));
+  table.known_number("peak MiB", mean_of_row(&RunNumbers::peak_memory_mib, whole));
   return table.table();
 }
 

@@ -1,7 +1,7 @@
 // What a sweep says of its runs: statistics by hand, and the tables and the report made of them.
 
 #include <core/record/estimate.h>
-#include <core/report/svg_chart.h>
+#include <core/report/chart.h>
 #include <core/sweep/comparison_page.h>
 #include <core/sweep/sweep_results.h>
 #include <core/sweep/sweep_table.h>

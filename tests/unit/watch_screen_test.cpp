@@ -1,13 +1,11 @@
 // What `drift watch` shows: a function of the runs, the size of the terminal and what was chosen.
 
 #include <core/report/format.h>
-#include <core/report/text_curve.h>
 #include <core/report/watch_screen.h>
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace drift::watch_screen_test {
 namespace {
@@ -61,57 +59,6 @@ WatchView ascii(int columns, int rows = 0) {
   return view;
 }
 
-TEST(TextCurve, ARisingLine) {
-  EXPECT_EQ(text_of(text_curve({1, 2, 3, 4}, {0, 1, 2, 3}, 14, 5, false)),
-            "   3.000 +   #\n"
-            "         |  =#\n"
-            "         | .##\n"
-            "   0.000 +_###\n"
-            "          1  4\n");
-}
-
-TEST(TextCurve, BlocksHaveEightHeightsALine) {
-  EXPECT_EQ(text_of(text_curve({1, 2, 3, 4}, {0, 5, 10, 15}, 14, 3, true)),
-            "  15.000 ┤  ▃█\n"
-            "   0.000 ┤▁▆██\n"
-            "          1  4\n");
-}
-
-TEST(TextCurve, UnknownValuesReadAsTheOneBeforeAndEqualOnesAreInTheMiddle) {
-  const double none = std::nan("");
-  const auto lines = text_curve({0, 1, 2, 3, 4}, {none, 2, none, 2, none}, 15, 4, false);
-  EXPECT_EQ(text_of(lines),
-            "   3.000 +\n"
-            "         | ----\n"
-            "   1.000 + ####\n"
-            "          0   4\n");
-}
-
-TEST(TextCurve, NothingWithoutValuesOrRoom) {
-  EXPECT_THAT(text_curve({}, {}, 40, 10, true), ElementsAre());
-  EXPECT_THAT(text_curve({1}, {std::nan("")}, 40, 10, true), ElementsAre());
-  EXPECT_THAT(text_curve({1}, {1}, 13, 10, true), ElementsAre());
-  EXPECT_THAT(text_curve({1}, {1}, 40, 2, true), ElementsAre());
-}
-
-TEST(TextCurve, ALongRunIsDrawnInMeans) {
-  std::vector<double> x, y;
-  for (int i = 0; i < 100000; ++i) {
-    x.push_back(i);
-    y.push_back((i % 2) + (i < 50000 ? 0 : 2));
-  }
-  const auto lines = text_curve(x, y, 40, 6, false);
-  EXPECT_EQ(lines[0], "   2.500 +" + std::string(15, ' ') + std::string(15, '#'));
-  EXPECT_EQ(lines[4], "   0.500 +" + std::string(15, '_') + std::string(15, '#'));
-}
-
-TEST(TextSpark, IsOneLine) {
-  EXPECT_EQ(text_spark({0, 1, 2, 3, 4, 5, 6, 7}, 16, true), "▁▂▃▄▅▆▇█");
-  EXPECT_EQ(text_spark({0, 1, 2, 3, 4}, 16, false), "_.-=#");
-  EXPECT_EQ(text_spark({0, 1, 2, 3}, 2, true), "▁█");
-  EXPECT_EQ(text_spark({}, 16, true), "");
-}
-
 TEST(WatchScreen, ASnapshotShowsAllOfARun) {
   WatchedRun run = a_run("quick", 8);
   run.samples = {a_sample()};
@@ -120,16 +67,16 @@ TEST(WatchScreen, ASnapshotShowsAllOfARun) {
 quick  running  ##........ 8/40   0.800  40.0 %    80.0 %  2.00 s/step  1:04  _..--==#
 
 reward  0.800  metric 1 of 5                        a step's time
-   0.800 +                                       #  rollout  1.50 s  75.0 %  #########...
-         |                                 ======#  update   0.40 s  20.0 %  ##..........
-         |                            .....#######  other    0.10 s   5.0 %  ............
+     0.8 +                                       -  rollout  1.50 s  75.0 %  #########...
+         |                                 ......#  update   0.40 s  20.0 %  ##..........
+     0.6 +                            _____#######  other    0.10 s   5.0 %  ............
          |                      ______############
-   0.450 +                      ##################
-         |                 #######################
-         |           ======#######################
-         |      .....#############################
-   0.100 +______##################################
-          1                                      8
+         |                      ##################
+     0.4 +                 #######################
+         |           #############################
+     0.2 +      =====#############################
+         |------##################################
+          1     2    3     4    5     6    7     8
 
 responses of the last evaluation  1 of 1
 solved  reward 1.00  after step 8  right

@@ -2,7 +2,7 @@
 
 #include <core/lab/claims/claims_file.h>
 #include <core/record/estimate.h>
-#include <core/report/svg_chart.h>
+#include <core/report/chart.h>
 #include <core/report/text_table.h>
 
 #include <optional>

@@ -3,7 +3,6 @@
 #include <core/io/json.h>
 #include <core/report/format.h>
 #include <core/report/html.h>
-#include <core/report/html_page.h>
 
 #include <nlohmann/json.hpp>
 
@@ -73,11 +72,12 @@ std::string line_chart(const ClaimResult& result, const std::string& quantity) {
   }
   if (points.size() < 2) return {};
   std::ranges::sort(points, {}, [](const auto& point) { return point.first; });
-  Chart chart{.title = spoken_name(quantity), .note = "bars: standard error", .x_name = "setting", .points = true};
+  Chart chart{.title = spoken_name(quantity), .note = "band: standard error", .x_name = "setting", .points = true};
   Series series{.name = quantity};
   for (const auto& [x, value] : points) {
     chart.x.push_back(x);
-    series.y.push_back(value.mean), series.error.push_back(value.error);
+    series.y.push_back(value.mean);
+    series.low.push_back(value.mean - value.error), series.high.push_back(value.mean + value.error);
   }
   chart.series.push_back(std::move(series));
   return svg_chart(chart);

@@ -55,8 +55,8 @@ std::vector<std::pair<std::string, RunsOfLine>> runs_by_line(const SweepResults&
   std::vector<std::pair<std::string, RunsOfLine>> lines;
   for (std::size_t cell = 0; cell < results.rows.size(); ++cell) {
     const ResultRow& row = results.rows[cell];
-    auto line = std::ranges::find(lines, row.line, &std::pair<std::string, RunsOfLine>::first);
-    if (line == lines.end()) line = lines.insert(line, {row.line, {}});
+    auto line = std::ranges::find(lines, row.line.label, &std::pair<std::string, RunsOfLine>::first);
+    if (line == lines.end()) line = lines.insert(line, {row.line.label, {}});
     for (const SeedRun& seed : results.plan->seeds[cell])
       line->second[{row.group, seed.seed}] = &results.records[seed.run];
   }

@@ -1,9 +1,9 @@
 #pragma once
 
-// Line charts of a run as inline SVG.
+// What a chart shows. Its forms are SVG for pages and papers, and characters for terminals.
 
+#include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -12,9 +12,8 @@ namespace drift {
 /// One line. NaN makes a gap.
 struct Series {
   std::string name = {};
-  std::vector<double> y = {};      ///< one a value of Chart::x
-  std::vector<double> error = {};  ///< half length of the error bars; empty: none
-  std::vector<double> low = {};    ///< with `high`, a band around the line; empty: none
+  std::vector<double> y = {};    ///< one a value of Chart::x
+  std::vector<double> low = {};  ///< with `high`, a band around the line; empty: none
   std::vector<double> high = {};
   std::optional<std::size_t> colour = {};  ///< by default its place among the lines of which something is known
 };
@@ -30,8 +29,7 @@ struct Chart {
   std::vector<Series> series = {};
   std::optional<double> minimum = {};  ///< the y axis begins no higher than here
   std::optional<double> maximum = {};  ///< and ends no lower than here
-  bool noisy = false;                  ///< a moving mean stands out from the steps' own values, or, with a band, is
-                                       ///< all that is drawn
+  bool noisy = false;                  ///< a moving mean stands out from the steps' own values
   bool stacked = false;                ///< areas upon each other
   bool points = false;                 ///< few values: mark each of them, and draw the line over gaps
 };
@@ -44,18 +42,11 @@ std::string svg_chart(const Chart& chart);
 /// no value is known.
 std::string svg_file(const Chart& chart);
 
-/// Mean of those of the values that are finite; unknown if none is.
-double mean_of_known(std::span<const double> values);
+/// The first series as bars of characters, blocks or ASCII, with both axes: `rows` lines, each at most `columns` wide.
+/// A value that is not known reads as the one before it. Empty if none is known or there is no room.
+std::vector<std::string> text_chart(const Chart& chart, int columns, int rows, bool unicode);
 
-/// Centred mean of `window` values, of those of them that are known.
-std::vector<double> moving_mean(const std::vector<double>& values, std::size_t window);
-
-/// Number of steps per drawn point: more than one in long runs.
-std::size_t chart_bucket(std::size_t steps);
-/// Steps of the moving mean of noisy charts; 1 if the run is too short for one.
-std::size_t smoothing_window(std::size_t steps);
-
-/// Round numbers in [low, high], about `count` of them, for the ticks of an axis.
-std::vector<double> axis_ticks(double low, double high, int count);
+/// Values in one line of at most `columns`: "▂▃▅▇█", or "_.-=#". Empty if no value is known.
+std::string text_spark(const std::vector<double>& y, int columns, bool unicode);
 
 }  // namespace drift
