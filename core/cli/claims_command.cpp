@@ -1,28 +1,21 @@
-#include <core/base/quote.h>
 #include <core/base/share_folder.h>
 #include <core/boundary/method_name.h>
 #include <core/cli/data_source.h>
-#include <core/cli/load_sweep.h>
-#include <core/config/nearest.h>
+#include <core/cli/printing.h>
 #include <core/io/atomic.h>
 #include <core/lab/claims/claims_page.h>
 #include <core/lab/claims/run_quantities.h>
 #include <core/lab/claims/token_quantities.h>
 #include <core/lab/claims/update_quantities.h>
 #include <core/report/progress.h>
-#include <core/report/terminal.h>
 #include <core/sweep/sweep_runner.h>
 #include <core/train/training_task.h>
 
 #include <algorithm>
-#include <iostream>
 #include <map>
-#include <optional>
 
 namespace drift {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct ClaimsOptions {
   CheckpointOptions checkpoint;
@@ -55,17 +48,19 @@ fs::path claims_path(const ClaimsOptions& options, const RunConfig& config) {
 void choose_claims(ClaimsFile& file, const std::vector<std::string>& only) {
   std::vector<std::string> known;
   for (const Claim& claim : file.claims) known.push_back(claim.name);
-  for (const std::string& name : only) {
-    if (std::ranges::count(known, name) == 0)
-      throw UsageError("there is no claim `" + name + "`", name_hint(name, known, "claims"));
-  }
+  for (const std::string& name : only) require_known("there is no claim", name, known, "claims");
   if (!only.empty())
     std::erase_if(file.claims, [&](const Claim& claim) { return std::ranges::count(only, claim.name) == 0; });
 }
 
+/// What they are, by their names; of the runs there are kRunNumbers.
+const auto& quantities_of(ClaimMeasure measure) {
+  return measure == ClaimMeasure::kTokens ? token_quantities() : update_quantities();
+}
+
 std::string quantity_doc(ClaimMeasure measure, const std::string& quantity) {
   if (measure == ClaimMeasure::kRuns) return run_quantity_doc(quantity);
-  const auto& known = measure == ClaimMeasure::kTokens ? token_quantities() : update_quantities();
+  const auto& known = quantities_of(measure);
   const auto found = known.find(quantity);
   if (found != known.end()) return found->second;
   return measure == ClaimMeasure::kUpdates && quantity.starts_with("loss/") ? "a metric of the loss" : "";
@@ -76,12 +71,10 @@ void check_quantities(const ClaimsFile& file) {
     for (const std::string& quantity : claim.quantities) {
       if (!quantity_doc(claim.measure, quantity).empty()) continue;
       std::vector<std::string> known;
-      for (const RunNumber& number : kRunNumbers) known.emplace_back(number.name);
-      if (claim.measure != ClaimMeasure::kRuns) {
-        known.clear();
-        for (const auto& [name, doc] :
-             claim.measure == ClaimMeasure::kTokens ? token_quantities() : update_quantities())
-          known.push_back(name);
+      if (claim.measure == ClaimMeasure::kRuns) {
+        for (const RunNumber& number : kRunNumbers) known.emplace_back(number.name);
+      } else {
+        for (const auto& [name, doc] : quantities_of(claim.measure)) known.push_back(name);
       }
       throw Error(file.file.string() + ": claim `" + claim.name + "`: there is no quantity `" + quantity + "`",
                   name_hint(quantity, known, "quantities"));

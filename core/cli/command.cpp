@@ -7,6 +7,7 @@
 #include <boost/program_options.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <set>
 #include <sstream>
@@ -47,6 +48,16 @@ po::options_description described(const std::vector<Option>& options) {
   }
   if (!settings.options().empty()) all.add(settings);
   return all;
+}
+
+/// @param name   of the option or argument
+/// @param value  what --help calls its value: "NAME", "PAGE"
+void check_choice(const std::string& name, const std::string& value, const std::vector<std::string>& choices,
+                  const std::string& chosen) {
+  if (choices.empty()) return;
+  std::string kind = value == "NAME" ? name : value;
+  std::ranges::transform(kind, kind.begin(), [](unsigned char letter) { return std::tolower(letter); });
+  require_known("there is no " + kind, chosen, choices, kind + "s");
 }
 
 /// The key of a run's file that somebody meant by an option of its name, its section's name before it or not; empty if
@@ -93,6 +104,11 @@ void read_value(const std::string& name, const std::string& text, double& member
 void read_value(const std::string& name, const std::string& text, std::vector<std::int64_t>& member) {
   for (const std::string& part : split_list(text, ','))
     member.push_back(read_number<std::int64_t>(name, part, 0, "whole numbers from 0, such as 2,17,5"));
+}
+
+void require_known(const std::string& lacking, const std::string& name, const std::vector<std::string>& known,
+                   const std::string& what) {
+  if (std::ranges::count(known, name) == 0) throw UsageError(lacking + " `" + name + "`", name_hint(name, known, what));
 }
 
 std::string OptionList::arguments() const {
@@ -146,12 +162,15 @@ void OptionList::parse(const Command& command, const std::vector<std::string>& w
         throw UsageError(own + " has no use for `" + value + "`", takes_settings && value.find('=') != value.npos
                                                                       ? "did you mean `--set " + value + "`?"
                                                                       : hint());
-      arguments_[more ? arguments_given - 1 : arguments_given++].take(value);
+      const Argument& argument = arguments_[more ? arguments_given - 1 : arguments_given++];
+      check_choice(argument.name, argument.name, argument.choices, value);
+      argument.take(value);
       continue;
     }
     const auto option = std::ranges::find(options_, word.string_key, &Option::name);
     if (!given.insert(option->name).second && !option->repeatable)
       throw UsageError("`--" + option->name + "` is given more than once", "once is enough" + more);
+    check_choice(option->name, option->value, option->choices, value);
     option->take(value);
   }
   if (arguments_given < arguments_.size() && arguments_[arguments_given].required)

@@ -14,6 +14,8 @@
 
 namespace drift {
 
+namespace fs = std::filesystem;
+
 struct Command;
 
 /// One option of a command.
@@ -25,11 +27,12 @@ struct Option {
   std::optional<double> default_value = {};
   bool required = false;
   bool repeatable = false;
-  bool value_is_optional = false;  ///< without one, `take` gets an empty text
-  bool is_setting = false;         ///< changes a value of the TOML file; --help lists these together
-  std::string key = {};            ///< the one value that it changes: "train.steps"
-  /// What a shell offers as its value, besides what the name of the value says: words with | between; "names" of what
-  /// plugins bring; "sections"; or a key, for its values. Empty: the values of `key`.
+  bool value_is_optional = false;         ///< without one, `take` gets an empty text
+  bool is_setting = false;                ///< changes a value of the TOML file; --help lists these together
+  std::string key = {};                   ///< the one value that it changes: "train.steps"
+  std::vector<std::string> choices = {};  ///< its values, where there are no others
+  /// What a shell offers as its value, besides its choices and what the name of the value says: words with | between;
+  /// "names" of what plugins bring; "sections"; or a key, for its values. Empty: the values of `key`.
   std::string candidates = {};
 };
 
@@ -39,7 +42,8 @@ struct Argument {
   bool required;
   std::function<void(const std::string& text)> take;
   bool repeats = false;
-  std::string candidates = {};  ///< as of an option
+  std::vector<std::string> choices = {};  ///< as of an option
+  std::string candidates = {};            ///< likewise
 };
 
 /// The parts between separators, without the spaces around them.
@@ -79,6 +83,11 @@ class OptionList {
                                 [name, &member](const std::string& text) { read_value("--" + name, text, member); });
     if constexpr (std::is_arithmetic_v<Member>) option.default_value = static_cast<double>(member);
     return option;
+  }
+  /// One that may be given several times, each for a member more.
+  void add_repeatable(const std::string& name, const std::string& value, const std::string& doc,
+                      std::vector<std::string>& members) {
+    add_custom(name, value, doc, [&members](const std::string& text) { members.push_back(text); }).repeatable = true;
   }
   Option& add_switch(const std::string& name, const std::string& doc, bool& member) {
     return add_custom(name, "", doc, [&member](const std::string&) { member = true; });
@@ -155,6 +164,16 @@ int print_topic(const std::string& word, bool json = false);
 
 /// Find the command and run it, or print help. @return the exit status. @throws UsageError, and what commands throw
 int run_command_line(std::vector<std::string> words);
+
+/// @param lacking  how the message begins: "the suite has no task"
+/// @param what     what the known ones are: "tasks"
+/// @throws UsageError with the nearest one if `name` is not known
+void require_known(const std::string& lacking, const std::string& name, const std::vector<std::string>& known,
+                   const std::string& what);
+
+/// The command line of this process as a shell takes it.
+/// @param out  follows as --out where none was given and this is not empty
+std::string typed_command(const std::filesystem::path& out = {});
 
 /// A command line that cannot be understood: exit status 2.
 class UsageError : public Error {

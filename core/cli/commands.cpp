@@ -1,3 +1,4 @@
+#include <core/base/child_process.h>
 #include <core/cli/load_run.h>
 #include <core/config/nearest.h>
 #include <core/report/metric_reference.h>
@@ -38,6 +39,8 @@ std::string overview() {
          "\nexample: drift train configs/quickstart.toml\n"
          "more:    drift COMMAND --help, drift help KEY, drift --version\n";
 }
+
+std::vector<std::string> typed_words;
 
 const Command* find_command(const std::string& name) {
   const auto found = std::ranges::find(all_commands(), name, &Command::name);
@@ -115,6 +118,7 @@ std::string help_of(const Command& command) {
 }
 
 int run_command_line(std::vector<std::string> words) {
+  typed_words = words;
   if (words.size() > 1 && words[0] == "help") {
     const bool json = std::erase(words, "--json") > 0;
     if (words.size() == 2 && !asks_for_help(words[1]) && (json || !is_command(words[1])))
@@ -140,6 +144,14 @@ int run_command_line(std::vector<std::string> words) {
   if (help) return print_help(command->name);
   command->options.parse(*command, words);
   return command->run();
+}
+
+std::string typed_command(const std::filesystem::path& out) {
+  std::vector<std::string> words = typed_words;
+  words.insert(words.begin(), "drift");
+  const auto is_out = [](const std::string& word) { return word == "--out" || word.starts_with("--out="); };
+  if (!out.empty() && std::ranges::none_of(words, is_out)) words.insert(words.end(), {"--out", out.string()});
+  return shell_command(words);
 }
 
 }  // namespace drift

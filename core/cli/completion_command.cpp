@@ -123,18 +123,23 @@ class Table {
   const std::string& text() const { return text_; }
 
  private:
-  Words words_for(const std::string& name, const std::string& candidates, const std::string& key) const;
+  /// @param value  what --help calls the value
+  template <class OptionOrArgument>
+  Words words_for(const std::string& value, const OptionOrArgument& of, const std::string& key = {}) const;
 
   const Registry& registry_;
   std::string text_;
 };
 
-Words Table::words_for(const std::string& name, const std::string& candidates, const std::string& key) const {
-  Words words = words_by_name(name);
+template <class OptionOrArgument>
+Words Table::words_for(const std::string& value, const OptionOrArgument& of, const std::string& key) const {
+  const std::string& candidates = of.candidates;
+  Words words = words_by_name(value);
+  append(words, of.choices);
   if (candidates.find('|') != candidates.npos) append(words, split_list(candidates, '|'));
   if (candidates == "names") append(words, known_names(registry_));
   if (candidates == "sections") append(words, known_sections());
-  append(words, known_values(registry_, candidates.empty() && name.find("NAME") != name.npos ? key : candidates));
+  append(words, known_values(registry_, candidates.empty() && value.find("NAME") != value.npos ? key : candidates));
   return words.empty() ? Words{"NONE"} : words;
 }
 
@@ -146,13 +151,13 @@ void Table::add(const Command& command) {
     options.push_back("--" + option.name);
     // An option that may stand without its value does not take the next word as one.
     if (!option.value.empty() && !option.value_is_optional)
-      add(typed + " --" + option.name, words_for(option.value, option.candidates, option.key));
+      add(typed + " --" + option.name, words_for(option.value, option, option.key));
   }
   options.emplace_back("--help");
   add(typed, options);
   int place = 0;
   for (const Argument& argument : command.options.argument_list()) {
-    Words words = words_for(argument.name.substr(0, argument.name.find("...")), argument.candidates, "");
+    Words words = words_for(argument.name.substr(0, argument.name.find("...")), argument);
     if (++place == 1) append(words, further);
     add(typed + (argument.repeats ? " +" : " " + std::to_string(place)), words);
   }

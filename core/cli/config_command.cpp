@@ -1,13 +1,8 @@
-#include <core/base/quote.h>
 #include <core/cli/load_run.h>
+#include <core/cli/printing.h>
 #include <core/config/config_json.h>
-#include <core/config/nearest.h>
-#include <core/io/json.h>
 #include <core/report/section_reference.h>
 
-#include <nlohmann/json.hpp>
-
-#include <iostream>
 #include <map>
 
 namespace drift {
@@ -32,14 +27,7 @@ struct DocsOptions {
 
 /// A file with [pretrain] and without [algorithm] is for pretraining.
 ConfigPurpose purpose_of(const ShowOptions& options) {
-  if (!options.purpose.empty()) {
-    const auto found = kPurposes.find(options.purpose);
-    if (found != kPurposes.end()) return found->second;
-    std::vector<std::string> names;
-    for (const auto& [name, purpose] : kPurposes) names.push_back(name);
-    throw UsageError("--for expects a command that reads a run's file, found `" + options.purpose + "`",
-                     name_hint(options.purpose, names, "commands"));
-  }
+  if (!options.purpose.empty()) return kPurposes.at(options.purpose);
   bool pretrain = false;
   bool train = false;
   for (const ConfigLayer& layer : load_document(options.config.file, options.config.overrides).layers) {
@@ -77,7 +65,7 @@ Command config_show_command() {
       show, [](OptionList& list, ShowOptions& options) {
         list.argument("CONFIG.toml", options.config.file);
         list.add("for", "COMMAND", "train, pretrain, eval or generate; default: what the file is for", options.purpose)
-            .candidates = "train|pretrain|eval|generate";
+            .choices = {"train", "pretrain", "eval", "generate"};
         list.add_switch("json", "print JSON instead of TOML", options.json);
         add_settings(list, options.config, {"algorithm", "model", "task", "seed", "dtype", "device"});
         add_short_form(list, options.config, "steps", "train.steps");

@@ -1,18 +1,10 @@
 #include <core/base/plain_threads.h>
-#include <core/base/quote.h>
 #include <core/boundary/checked.h>
 #include <core/cli/data_source.h>
-#include <core/io/json.h>
-#include <core/report/format.h>
-
-#include <nlohmann/json.hpp>
-
-#include <iostream>
+#include <core/cli/printing.h>
 
 namespace drift {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct DataOptions {
   ConfigOptions config;

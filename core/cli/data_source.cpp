@@ -6,7 +6,6 @@
 #include <drift/error.h>
 
 #include <algorithm>
-#include <filesystem>
 
 namespace drift {
 

@@ -4,17 +4,15 @@
 #include <core/base/thread_limits.h>
 #include <core/boundary/made.h>
 #include <core/cli/load_run.h>
-#include <core/io/json.h>
+#include <core/cli/printing.h>
 #include <core/kernels/product.h>
 #include <core/ranks/launch.h>
-#include <core/report/text_table.h>
 
 #include <drift/abi.h>
 #include <drift/reward.h>
 
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/Device.h>
-#include <nlohmann/json.hpp>
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -22,8 +20,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iostream>
-#include <string>
 
 namespace drift {
 namespace {
@@ -38,6 +34,11 @@ struct Finding {
   std::string remedy;
 };
 
+Finding ok(const std::string& subject, const std::string& text) { return {State::kOk, subject, text, ""}; }
+Finding note(const std::string& subject, const std::string& text, const std::string& remedy) {
+  return {State::kNote, subject, text, remedy};
+}
+
 std::string first_program(std::initializer_list<const char*> names) {
   for (const char* name : names) {
     if (std::string file = find_program(name); !file.empty()) return file;
@@ -46,32 +47,30 @@ std::string first_program(std::initializer_list<const char*> names) {
 }
 
 Finding check_compiler() {
-  const std::string compiler = first_program({"c++", "g++", "clang++"});
-  const std::string cmake = first_program({"cmake"});
-  if (!compiler.empty() && !cmake.empty()) return {State::kOk, "compiler", compiler + ", " + cmake, ""};
-  const std::string missing = std::string(compiler.empty() ? "no C++ compiler" : "") +
-                              (compiler.empty() && cmake.empty() ? ", " : "") + (cmake.empty() ? "no cmake" : "");
-  return {State::kNote, "compiler", missing, "only needed to build plugins: apt-get install g++ cmake ninja-build"};
+  const std::string compiler = first_program({"c++", "g++", "clang++"}), cmake = first_program({"cmake"});
+  if (!compiler.empty() && !cmake.empty()) return ok("compiler", compiler + ", " + cmake);
+  std::vector<std::string> missing;
+  if (compiler.empty()) missing.emplace_back("no C++ compiler");
+  if (cmake.empty()) missing.emplace_back("no cmake");
+  return note("compiler", joined(missing), "only needed to build plugins: apt-get install g++ cmake ninja-build");
 }
 
 Finding check_libtorch() {
   Dl_info where{};
   // Any function of LibTorch shows which file was loaded.
   const bool found = dladdr(reinterpret_cast<void*>(&c10::DeviceTypeName), &where) != 0;
-  return {State::kOk, "LibTorch", std::string(TORCH_VERSION) + (found ? std::string(", ") + where.dli_fname : ""), ""};
+  return ok("LibTorch", std::string(TORCH_VERSION) + (found ? std::string(", ") + where.dli_fname : ""));
 }
 
 Finding check_cuda() {
-  if (!built_with_cuda()) {
-    return {State::kNote, "CUDA", "this build is without CUDA",
-            "for --device cuda, install the CUDA Toolkit and build again"};
-  }
+  if (!built_with_cuda())
+    return note("CUDA", "this build is without CUDA", "for --device cuda, install the CUDA Toolkit and build again");
   try {
     run_device("cuda");
   } catch (const Error& error) {
-    return {State::kNote, "CUDA", std::string("this build is with CUDA, but ") + error.what(), error.hint()};
+    return note("CUDA", std::string("this build is with CUDA, but ") + error.what(), error.hint());
   }
-  return {State::kOk, "CUDA", std::to_string(at::detail::getCUDAHooks().deviceCount()) + " GPU", ""};
+  return ok("CUDA", std::to_string(at::detail::getCUDAHooks().deviceCount()) + " GPU");
 }
 
 Finding check_threads() {
@@ -80,69 +79,56 @@ Finding check_threads() {
   for (const char* variable : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}) {
     if (const char* value = std::getenv(variable)) text += std::string(", ") + variable + "=" + value;
   }
-  return {State::kOk, "threads", text, ""};
+  return ok("threads", text);
 }
 
 Finding check_products() {
   const bool native = kernels::bfloat16_products() == kernels::Bfloat16Products::kNative;
-  return {State::kOk, "products", native ? "bfloat16 by AMX" : "bfloat16 widened to float32: this processor has no AMX",
-          ""};
+  return ok("products", native ? "bfloat16 by AMX" : "bfloat16 widened to float32: this processor has no AMX");
 }
 
 /// Several processes to a run; one needs none of it.
 Finding check_ranks() {
   const TransportState state = transport_state();
-  if (!state.problem.empty()) {
-    return {State::kNote, "ranks", "one process to a run: " + state.problem,
-            "for runs of several, install libopenmpi-dev and openmpi-bin, and build again"};
-  }
+  if (!state.problem.empty())
+    return note("ranks", "one process to a run: " + state.problem,
+                "for runs of several, install libopenmpi-dev and openmpi-bin, and build again");
   const std::string launcher = first_program({"mpirun", "srun"});
-  return {State::kOk, "ranks", state.text + (launcher.empty() ? ", no mpirun here" : ", " + launcher), ""};
-}
-
-/// One whose parameters follow from settings, a file say, is not made without them; it says what it finds here.
-Finding check_declaration(const ComponentEntry& entry) {
-  try {
-    with_declaration(entry, {});
-    return {State::kOk, "reward", "`" + entry.name + "`", ""};
-  } catch (const Error& error) {
-    return {State::kNote, "reward", "`" + entry.name + "`: " + error.what(), error.hint()};
-  }
+  return ok("ranks", state.text + (launcher.empty() ? ", no mpirun here" : ", " + launcher));
 }
 
 /// Makes each reward as a run would: one that needs something of the machine, a sandbox say, tries it.
+/// One whose parameters follow from settings, a file say, is not made without them; it says what it finds here.
 void check_rewards(const Registry& registry, std::vector<Finding>& findings) {
-  std::string ready;
+  std::vector<std::string> ready;
   for (const ComponentEntry& entry : registry.components()) {
     if (entry.kind != ComponentKind::kReward) continue;
-    if (entry.declaration) {
-      findings.push_back(check_declaration(entry));
-      continue;
-    }
+    const std::string name = "`" + entry.name + "`";
     try {
-      make_from_plugin<Reward>(entry, Parameters(entry.params));
-      ready += (ready.empty() ? "" : ", ") + entry.name;
+      if (entry.declaration) {
+        with_declaration(entry, {});
+        findings.push_back(ok("reward", name));
+      } else {
+        make_from_plugin<Reward>(entry, Parameters(entry.params));
+        ready.push_back(entry.name);
+      }
     } catch (const Error& error) {
       findings.push_back(
-          {State::kNote, "reward", "`" + entry.name + "` cannot be used here: " + error.what(), error.hint()});
+          note("reward", name + (entry.declaration ? ": " : " cannot be used here: ") + error.what(), error.hint()));
     }
   }
-  if (!ready.empty()) findings.push_back({State::kOk, "rewards", ready + ": each can judge here", ""});
+  if (!ready.empty()) findings.push_back(ok("rewards", joined(ready) + ": each can judge here"));
 }
 
 void check_plugins(std::vector<Finding>& findings) {
   const auto plugins = load_plugins(std::vector<std::filesystem::path>(), ForeignFiles::kTriedFirst);
-  std::string names;
-  for (const LoadedPlugin& plugin : plugins->loader.loaded()) names += (names.empty() ? "" : ", ") + plugin.name;
-  if (names.empty()) {
-    findings.push_back(
-        {State::kProblem, "plugins", "none found", "build them all (cmake --build), or set DRIFT_PLUGIN_PATH"});
-  } else {
-    findings.push_back({State::kOk, "plugins", names, ""});
-  }
-  for (const RefusedPlugin& refused : plugins->loader.refused()) {
+  std::vector<std::string> names;
+  for (const LoadedPlugin& plugin : plugins->loader.loaded()) names.push_back(plugin.name);
+  findings.push_back(names.empty() ? Finding{State::kProblem, "plugins", "none found",
+                                             "build them all (cmake --build), or set DRIFT_PLUGIN_PATH"}
+                                   : ok("plugins", joined(names)));
+  for (const RefusedPlugin& refused : plugins->loader.refused())
     findings.push_back({State::kProblem, "plugin", refused.message, ""});
-  }
   check_rewards(plugins->registry, findings);
 }
 
@@ -159,20 +145,17 @@ Finding check_runs_folder() {
   }
   close(file);
   unlink(name.c_str());
-  return {State::kOk, "runs",
-          std::filesystem::absolute("runs").string() + (folder == "runs" ? "" : " (made by the first run)"), ""};
+  return ok("runs", std::filesystem::absolute("runs").string() + (folder == "runs" ? "" : " (made by the first run)"));
 }
 
 const char* state_name(State state) { return state == State::kOk ? "ok" : state == State::kNote ? "note" : "problem"; }
 
 /// Nothing where there is no limit.
-nlohmann::ordered_json count(const std::optional<std::size_t>& limit) {
-  return limit ? nlohmann::ordered_json(*limit) : nullptr;
-}
+Json count(const std::optional<std::size_t>& limit) { return limit ? Json(*limit) : nullptr; }
 
-nlohmann::ordered_json json_of(const std::vector<Finding>& findings, bool healthy) {
+Json json_of(const std::vector<Finding>& findings, bool healthy) {
   const ThreadLimits limits = thread_limits();
-  nlohmann::ordered_json json;
+  Json json;
   json["healthy"] = healthy;
   json["threads"] = {{"used", limits.threads()},
                      {"processors", limits.machine},
@@ -189,13 +172,13 @@ nlohmann::ordered_json json_of(const std::vector<Finding>& findings, bool health
 }
 
 int examine(const bool& json) {
-  std::vector<Finding> findings = {{State::kOk, "drift", DRIFT_VERSION ", " + program_path().string(), ""}};
-  findings.push_back(check_compiler());
-  findings.push_back(check_libtorch());
-  findings.push_back(check_cuda());
-  findings.push_back(check_threads());
-  findings.push_back(check_products());
-  findings.push_back(check_ranks());
+  std::vector<Finding> findings = {ok("drift", DRIFT_VERSION ", " + program_path().string()),
+                                   check_compiler(),
+                                   check_libtorch(),
+                                   check_cuda(),
+                                   check_threads(),
+                                   check_products(),
+                                   check_ranks()};
   check_plugins(findings);
   findings.push_back(check_runs_folder());
 

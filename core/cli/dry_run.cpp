@@ -1,32 +1,21 @@
-#include <core/base/quote.h>
 #include <core/cli/run_place.h>
 #include <core/cli/training_run.h>
 
 #include <core/base/adapters.h>
 #include <core/base/device.h>
 #include <core/cli/memory_check.h>
+#include <core/cli/printing.h>
 #include <core/io/checkpoint.h>
 #include <core/io/checkpoint_weights.h>
-#include <core/io/json.h>
 #include <core/io/run_folder.h>
 #include <core/ranks/launch.h>
-#include <core/report/format.h>
-#include <core/report/text_table.h>
 #include <core/text/shape_tokenizer.h>
 #include <core/train/rank_plan.h>
 #include <core/train/training_task.h>
 #include <core/update/value_model.h>
 
-#include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <iostream>
-
 namespace drift {
 namespace {
-
-namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 /// What a dry run finds out.
 struct DryRun {
@@ -93,11 +82,8 @@ std::string memory_table(const MemoryOfPlace& place, std::optional<std::int64_t>
 }
 
 void look_at_disk(const fs::path& run, DryRun& dry) {
-  fs::path existing = fs::absolute(run);
-  std::error_code ignored;
-  while (!fs::exists(existing, ignored) && existing.has_relative_path()) existing = existing.parent_path();
   dry.disk_needed = (dry.plan.checkpoints + 1) * dry.plan.checkpoint_bytes;
-  dry.disk_free = static_cast<std::int64_t>(fs::space(existing).available);
+  dry.disk_free = free_space(run).second;
   if (dry.disk_needed > dry.disk_free) {
     dry.obstacles.push_back(memory_text(dry.disk_needed) + " of disk needed for checkpoints, " +
                             memory_text(dry.disk_free) +

@@ -1,22 +1,11 @@
-#include <core/base/quote.h>
 #include <core/cli/command.h>
-#include <core/config/nearest.h>
+#include <core/cli/printing.h>
 #include <core/eval/record_diff.h>
-#include <core/io/json.h>
-#include <core/report/format.h>
-#include <core/report/terminal.h>
-#include <core/report/text_table.h>
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdio>
-#include <iostream>
 
 namespace drift {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct EvalDiffOptions {
   std::filesystem::path before, after;

@@ -1,5 +1,4 @@
 #include <core/base/log.h>
-#include <core/base/quote.h>
 #include <core/boundary/checked.h>
 #include <core/boundary/components.h>
 #include <core/boundary/method_name.h>
@@ -7,12 +6,10 @@
 #include <core/cli/data_source.h>
 #include <core/cli/fidelity_report.h>
 #include <core/cli/load_run.h>
-#include <core/config/nearest.h>
+#include <core/cli/printing.h>
 #include <core/io/atomic.h>
-#include <core/io/json.h>
 #include <core/lab/fidelity/reference_study.h>
 #include <core/lab/fidelity/study.h>
-#include <core/report/format.h>
 #include <core/report/json_table.h>
 #include <core/rollout/judge.h>
 #include <core/rollout/together.h>
@@ -26,15 +23,10 @@
 #include <ATen/ops/norm.h>
 #include <ATen/ops/tensor.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
-#include <iostream>
 
 namespace drift {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct FidelityOptions {
   ConfigOptions config;

@@ -1,12 +1,11 @@
 #include <core/base/log.h>
-#include <core/base/quote.h>
 #include <core/boundary/checked.h>
 #include <core/boundary/components.h>
 #include <core/boundary/model_policy.h>
 #include <core/cli/data_source.h>
 #include <core/cli/generate_prompts.h>
+#include <core/cli/printing.h>
 #include <core/io/atomic.h>
-#include <core/io/json.h>
 #include <core/report/denoising_view.h>
 #include <core/report/html_replay.h>
 #include <core/rollout/prompt_encoder.h>
@@ -18,9 +17,7 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include <algorithm>
 #include <cmath>
-#include <iostream>
 
 namespace drift {
 namespace {
@@ -41,48 +38,43 @@ struct GenerateOptions {
 /// What was asked, and the responses to it: those of a prompt are adjacent.
 struct Answered {
   std::vector<AskedPrompt> prompts;
-  std::int64_t samples = 1;
-  Trajectories made;
-  at::Tensor entropy_BL = {};  ///< undefined unless asked for
+  std::size_t samples = 1;
+  Trajectories made = {};
+  std::vector<TrajectoryRecord> records = {};  ///< of `made`
 
-  std::int64_t responses() const { return made.tokens_BL.size(0); }
-  const AskedPrompt& prompt_of(std::int64_t b) const { return prompts[static_cast<std::size_t>(b / samples)]; }
+  const AskedPrompt& prompt_of(std::size_t b) const { return prompts[b / samples]; }
 
   /// "question 7, response 2 of 4"; empty where there is only one response.
-  std::string name_of(std::int64_t b) const {
-    if (responses() == 1) return {};
+  std::string name_of(std::size_t b) const {
+    if (records.size() == 1) return {};
     const auto& id = prompt_of(b).id;
     std::string name = id.is_null() ? "prompt " + std::to_string(b / samples + 1)
                                     : (id.is_string() ? id.get<std::string>() : json_text(id));
     if (samples > 1) name += ", response " + std::to_string(b % samples + 1) + " of " + std::to_string(samples);
     return name;
   }
+  std::string text_of(std::size_t b, const Tokenizer& tokenizer) const {
+    return response_text(made, static_cast<std::int64_t>(b), tokenizer);
+  }
 };
 
-template <class T>
-std::vector<T> row_of(const at::Tensor& tensor_BL, std::int64_t b) {
-  const T* data = tensor_BL.const_data_ptr<T>() + b * tensor_BL.size(1);
-  return std::vector<T>(data, data + tensor_BL.size(1));
-}
-
-std::string json_of(const Answered& answered, std::int64_t b, const Tokenizer& tokenizer) {
-  nlohmann::ordered_json object;
+std::string json_of(const Answered& answered, std::size_t b, const Tokenizer& tokenizer) {
+  Json object;
   if (!answered.prompt_of(b).id.is_null()) object["id"] = answered.prompt_of(b).id;
   if (answered.samples > 1) object["sample"] = b % answered.samples;
-  object.update(to_json(trajectory_record(answered.made, b, answered.entropy_BL)));
-  object["text"] = response_text(answered.made, b, tokenizer);
+  object.update(to_json(answered.records[b]));
+  object["text"] = answered.text_of(b, tokenizer);
   return json_text(object);
 }
 
 /// The response as it stood after each forward, a dot for every position that was still masked.
-std::string steps_text(const Trajectories& made, std::int64_t b, const Tokenizer& tokenizer) {
-  const auto steps = row_of<std::int32_t>(made.step_BL, b);
-  const auto pieces = display_pieces(row_of<std::int64_t>(made.tokens_BL, b), tokenizer);
+std::string steps_text(const TrajectoryRecord& record, const Tokenizer& tokenizer) {
+  const auto pieces = display_pieces(record.token_ids, tokenizer);
   std::string text;
-  for (std::int64_t step = 0; step < made.forwards_B[b].item<std::int64_t>(); ++step) {
+  for (std::int64_t step = 0; step < record.forwards; ++step) {
     text += "step " + std::to_string(step + 1) + "\n";
     for (std::size_t i = 0; i < pieces.size(); ++i)
-      text += steps[i] >= 0 && steps[i] <= step ? pieces[i] : std::string("\u00b7");
+      text += record.steps[i] >= 0 && record.steps[i] <= step ? pieces[i] : std::string("\u00b7");
     text += "\n\n";
   }
   return text;
@@ -107,14 +99,11 @@ class LiveResponse {
     ++state_.forwards;
   }
 
-  /// As the record has it.
-  void finish(const Trajectories& made) {
-    const auto tokens = row_of<std::int64_t>(made.tokens_BL, 0);
-    const auto steps = row_of<std::int32_t>(made.step_BL, 0);
-    const auto pieces = display_pieces(tokens, tokenizer_);
-    state_.forwards = made.forwards_B[0].item<std::int64_t>();
+  void finish(const TrajectoryRecord& record) {
+    const auto pieces = display_pieces(record.token_ids, tokenizer_);
+    state_.forwards = record.forwards;
     for (std::size_t i = 0; i < pieces.size(); ++i)
-      state_.positions[i] = {pieces[i], steps[i] < 0 ? -1 : state_.forwards - 1 - steps[i]};
+      state_.positions[i] = {pieces[i], record.steps[i] < 0 ? -1 : state_.forwards - 1 - record.steps[i]};
     view_.show(state_);
   }
 
@@ -126,43 +115,32 @@ class LiveResponse {
 };
 
 /// One response as html_replay() takes it.
-nlohmann::json replay_of(const Answered& answered, std::int64_t b, const Policy& policy, const Tokenizer& tokenizer) {
-  const Trajectories& made = answered.made;
+nlohmann::json replay_of(const Answered& answered, std::size_t b, const Policy& policy, const Tokenizer& tokenizer) {
+  const TrajectoryRecord& record = answered.records[b];
   std::vector<double> probabilities;
-  for (const float logprob : row_of<float>(made.commit_logprob_BL, b))
-    probabilities.push_back(std::exp(static_cast<double>(logprob)));
+  for (const float logprob : record.commit_logprob) probabilities.push_back(std::exp(static_cast<double>(logprob)));
   auto runners = nlohmann::json::array();
-  for (const TokenProbabilities& of_position : runners_up(policy, made, b, kRunnersUp)) {
+  for (const TokenProbabilities& of_position :
+       runners_up(policy, answered.made, static_cast<std::int64_t>(b), kRunnersUp)) {
     auto& list = runners.emplace_back(nlohmann::json::array());
     for (const auto& [id, probability] : of_position)
       list.push_back({{"token", written_text(std::span(&id, 1), tokenizer, false)}, {"probability", probability}});
   }
   return {{"name", answered.name_of(b)},
           {"prompt", written_text(answered.prompt_of(b).token_ids, tokenizer, /*skip_special=*/false)},
-          {"response", response_text(made, b, tokenizer)},
-          {"tokens", display_pieces(row_of<std::int64_t>(made.tokens_BL, b), tokenizer)},
-          {"commit_step", row_of<std::int32_t>(made.step_BL, b)},
+          {"response", answered.text_of(b, tokenizer)},
+          {"tokens", display_pieces(record.token_ids, tokenizer)},
+          {"commit_step", record.steps},
           {"commit_probability", probabilities},
           {"runners_up", runners}};
 }
 
-std::string page_of(const Answered& answered, const Policy& policy, const Tokenizer& tokenizer,
-                    const std::string& checkpoint) {
-  auto responses = nlohmann::json::array();
-  for (std::int64_t b = 0; b < answered.responses(); ++b)
-    responses.push_back(replay_of(answered, b, policy, tokenizer));
-  return html_replay(answered.responses() == 1 ? "A response, forward by forward" : "Responses, forward by forward",
-                     checkpoint, responses);
-}
-
-std::string readable(const Answered& answered, std::int64_t b, const Tokenizer& tokenizer, bool steps) {
+std::string readable(const Answered& answered, std::size_t b, const Tokenizer& tokenizer, bool steps) {
+  const TrajectoryRecord& record = answered.records[b];
   std::string text = answered.name_of(b);
-  if (!text.empty()) {
-    const auto forwards = answered.made.forwards_B[b].item<std::int64_t>();
-    text = "== " + text + ", " + std::to_string(forwards) + (forwards == 1 ? " forward\n" : " forwards\n");
-  }
-  if (steps) text += steps_text(answered.made, b, tokenizer);
-  return text + response_text(answered.made, b, tokenizer);
+  if (!text.empty()) text = "== " + text + ", " + count_of(static_cast<std::size_t>(record.forwards), "forward") + "\n";
+  if (steps) text += steps_text(record, tokenizer);
+  return text + answered.text_of(b, tokenizer);
 }
 
 void check_options(const GenerateOptions& options) {
@@ -188,7 +166,7 @@ int generate(const GenerateOptions& options) {
   const ModelTraits& traits = prompts.traits;
   const auto rollout = create_component<Rollout>(run.registry(), config, "rollout");
   const std::int64_t length = checked_response_length(*rollout);
-  Answered answered{read_prompts(options.source, run, prompts, length), options.samples, {}};
+  Answered answered{read_prompts(options.source, run, prompts, length), static_cast<std::size_t>(options.samples)};
   // Whether the page can be written shows before the work. The file is made after it, so that Ctrl-C leaves none.
   if (!options.html.empty()) const AtomicFile tried(options.html);
   const auto model = open_model(shapes);
@@ -213,13 +191,20 @@ int generate(const GenerateOptions& options) {
   }
   const at::NoGradGuard no_gradient;
   answered.made = checked_trajectories(*rollout, input);
-  if (live) live->finish(answered.made);
-  if (options.entropy) answered.entropy_BL = commit_entropies(*model, answered.made);
+  const at::Tensor entropy_BL = options.entropy ? commit_entropies(*model, answered.made) : at::Tensor();
+  for (std::int64_t b = 0; b < answered.made.tokens_BL.size(0); ++b)
+    answered.records.push_back(trajectory_record(answered.made, b, entropy_BL));
+  if (live) live->finish(answered.records.front());
 
   if (!options.html.empty()) {
-    write_file_atomically(options.html, page_of(answered, policy, tokenizer, options.checkpoint.folder.string()));
+    auto responses = nlohmann::json::array();
+    for (std::size_t b = 0; b < answered.records.size(); ++b)
+      responses.push_back(replay_of(answered, b, policy, tokenizer));
+    write_file_atomically(options.html, html_replay(responses.size() == 1 ? "A response, forward by forward"
+                                                                          : "Responses, forward by forward",
+                                                    options.checkpoint.folder.string(), responses));
   }
-  for (std::int64_t b = 0; b < answered.responses(); ++b) {
+  for (std::size_t b = 0; b < answered.records.size(); ++b) {
     if (options.json) {
       std::cout << json_of(answered, b, tokenizer) << "\n";
       continue;

@@ -7,7 +7,6 @@
 #include <drift/error.h>
 
 #include <algorithm>
-#include <utility>
 
 namespace drift {
 namespace {

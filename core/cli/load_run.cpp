@@ -3,7 +3,7 @@
 #include <core/base/quote.h>
 #include <core/boundary/adapters.h>
 #include <core/cli/load_run.h>
-#include <core/config/nearest.h>
+#include <core/config/schema.h>
 #include <core/io/adapter_files.h>
 #include <core/io/file_error.h>
 #include <core/lab/conformance/report.h>
@@ -16,11 +16,10 @@
 #include <iostream>
 #include <map>
 #include <set>
+#include <variant>
 
 namespace drift {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct ShortForm {
   std::string value;
@@ -136,27 +135,9 @@ ConfigOptions CheckpointOptions::run(const std::string& needed) const {
   return run;
 }
 
-void add_flags(std::vector<std::string>& words, const std::vector<ConfigOverride>& settings) {
-  for (const ConfigOverride& setting : settings) {
-    const auto space = setting.flag.find(' ');  // "--set KEY=VALUE"
-    words.insert(words.end(), {setting.flag.substr(0, space), setting.flag.substr(space + 1)});
-  }
-}
-
-std::string shell_command(std::vector<std::string> words, const std::vector<ConfigOverride>& settings) {
-  add_flags(words, settings);
-  return shell_command(words);
-}
-
 void add_launcher(OptionList& list, std::string& launcher) {
   const std::string doc = "where: local, processes of this machine; slurm, tasks of a cluster; default: " + launcher;
-  Option& option = list.add_custom("launcher", "NAME", doc, [&launcher](const std::string& name) {
-    const std::vector<std::string> names = {kLocalLauncher, kSlurmLauncher};
-    if (std::ranges::count(names, name) == 0)
-      throw UsageError("there is no launcher `" + name + "`", name_hint(name, names, "launchers"));
-    launcher = name;
-  });
-  option.candidates = std::string(kLocalLauncher) + "|" + kSlurmLauncher;
+  list.add("launcher", "NAME", doc, launcher).choices = {kLocalLauncher, kSlurmLauncher};
 }
 
 fs::path program_path() { return fs::read_symlink("/proc/self/exe"); }
@@ -230,6 +211,39 @@ LoadedRun load_run(const ConfigOptions& options, ConfigPurpose purpose) {
     if (!other.empty()) std::cerr << "warning: " << printable(other) << "\n";
   }
   return run;
+}
+
+LoadedSweep load_sweep(const ConfigOptions& options) {
+  SweepFile file = read_sweep_file(options.file, options.overrides);
+  std::vector<GridCell> cells = expand_grid(file);
+  std::vector<ConfigDocument> documents = cell_documents(file, cells);
+  LoadedSweep sweep;
+  sweep.plugins = load_plugins_for(documents);
+  sweep.plan = plan_sweep(std::move(file), std::move(cells), documents, [&](const ConfigDocument& document) {
+    return resolve_config(document, sweep.plugins->registry, ConfigPurpose::kTrain);
+  });
+  return sweep;
+}
+
+std::filesystem::path default_sweep_folder(const SweepPlan& plan) {
+  return std::filesystem::path("runs") / plan.file.name;
+}
+
+WatchedSettings recorded_settings(const std::filesystem::path& config) {
+  WatchedSettings settings;
+  std::map<std::string, Parameter::Value> alarms;
+  if (std::filesystem::exists(config)) {
+    for (const ConfigLayer& layer : load_document(config, {}).layers) {
+      for (const auto& [key, leaf] : layer.leaves) {
+        if (!leaf.value) continue;
+        if (section_of(key) == "alarms") alarms[std::string(name_of(key))] = *leaf.value;
+        // A run has one of them.
+        if (key == "train.steps" || key == "pretrain.steps") settings.steps = std::get<std::int64_t>(*leaf.value);
+      }
+    }
+  }
+  settings.limits = settings_from<AlarmLimits>(Parameters(declared_keys<AlarmLimits>(), alarms));
+  return settings;
 }
 
 }  // namespace drift

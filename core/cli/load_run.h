@@ -3,6 +3,8 @@
 #include <core/cli/command.h>
 #include <core/config/run_config.h>
 #include <core/plugin/plugin_loader.h>
+#include <core/report/watched_run.h>
+#include <core/sweep/sweep_plan.h>
 
 #include <drift/registry.h>
 
@@ -45,11 +47,6 @@ struct CheckpointOptions {
 };
 
 void add_checkpoint(OptionList& list, CheckpointOptions& options, const std::vector<std::string>& short_forms = {});
-
-/// The settings as they were given on the command line.
-void add_flags(std::vector<std::string>& words, const std::vector<ConfigOverride>& settings);
-/// A command of this program as a shell takes it, followed by the settings that were given on its command line.
-std::string shell_command(std::vector<std::string> words, const std::vector<ConfigOverride>& settings);
 
 /// What is registered, and which plugins brought it.
 struct Plugins {
@@ -98,5 +95,21 @@ struct LoadedRun {
 /// Read, load and check what the command line asks for.
 /// @throws ConfigError, Error
 LoadedRun load_run(const ConfigOptions& options, ConfigPurpose purpose);
+
+/// The plan of a sweep, and the plugins that its runs are made with.
+struct LoadedSweep {
+  std::unique_ptr<Plugins> plugins;
+  SweepPlan plan;
+};
+
+/// Read and check a sweep's file. @throws ConfigError
+LoadedSweep load_sweep(const ConfigOptions& options);
+
+/// Where `drift sweep` puts what it makes unless --out says otherwise.
+std::filesystem::path default_sweep_folder(const SweepPlan& plan);
+
+/// What is needed of a run's own config.toml to look at the run: no plugin, no check. The defaults where the run is
+/// older than the keys, or has no such file. @throws ConfigError
+WatchedSettings recorded_settings(const std::filesystem::path& config);
 
 }  // namespace drift

@@ -1,23 +1,13 @@
-#include <core/base/quote.h>
 #include <core/boundary/components.h>
 #include <core/boundary/made.h>
 #include <core/cli/load_run.h>
+#include <core/cli/printing.h>
 #include <core/config/merge.h>
-#include <core/config/nearest.h>
-#include <core/io/json.h>
 #include <core/lab/loss_case.h>
 #include <core/lab/loss_slope.h>
-#include <core/report/format.h>
-#include <core/report/text_table.h>
-
-#include <nlohmann/json.hpp>
-
-#include <iostream>
 
 namespace drift {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct LossOptions {
   std::string name;
@@ -29,24 +19,22 @@ struct LossOptions {
 };
 
 const ComponentEntry& find_loss(const Registry& registry, const std::string& name) {
-  if (const ComponentEntry* entry = registry.find(ComponentKind::kLossEstimator, name)) return *entry;
   std::vector<std::string> names;
   for (const ComponentEntry& entry : registry.components()) {
     if (entry.kind == ComponentKind::kLossEstimator) names.push_back(entry.name);
   }
-  throw Error("no plugin provides a loss `" + name + "`", name_hint(name, names, "losses"));
+  require_known("no plugin provides a loss", name, names, "losses");
+  return *registry.find(ComponentKind::kLossEstimator, name);
 }
 
 std::vector<LossCase> chosen_cases(const LossOptions& options, const ComponentEntry& entry) {
   auto cases = read_loss_cases(options.file, entry);
   if (options.variant.empty()) return cases;
   std::vector<std::string> names;
-  for (LossCase& one : cases) {
-    if (one.variant == options.variant) return {std::move(one)};
-    if (!one.variant.empty()) names.push_back(one.variant);
-  }
-  throw Error("`" + options.file.string() + "` has no variant `" + options.variant + "`",
-              name_hint(options.variant, names, "variants"));
+  for (const LossCase& one : cases) names.push_back(one.variant);
+  require_known("`" + options.file.string() + "` has no variant", options.variant, names, "variants");
+  std::erase_if(cases, [&](const LossCase& one) { return one.variant != options.variant; });
+  return cases;
 }
 
 std::string number(double value) { return print_text("%.8f", value); }

@@ -1,19 +1,17 @@
-#include <core/base/quote.h>
 #include <core/base/tensor_memory.h>
 #include <core/boundary/last_word.h>
 #include <core/boundary/plugin_call.h>
 #include <core/cli/command.h>
+#include <core/cli/printing.h>
 #include <core/config/diagnostic.h>
 #include <core/ranks/launch.h>
 #include <core/ranks/ranks.h>
-#include <core/report/terminal.h>
 
 #include <drift/export.h>
 
 #include <chrono>
 #include <csignal>
 #include <exception>
-#include <iostream>
 #include <thread>
 
 namespace drift {

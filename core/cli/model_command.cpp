@@ -1,23 +1,20 @@
 #include <core/base/adapters.h>
+#include <core/base/trainable.h>
 #include <core/boundary/components.h>
 #include <core/cli/load_run.h>
-#include <core/config/nearest.h>
+#include <core/cli/printing.h>
+#include <core/cli/run_place.h>
 #include <core/eval/logit_check.h>
 #include <core/io/adapter_files.h>
+#include <core/io/atomic.h>
 #include <core/io/checkpoint.h>
-#include <core/io/json.h>
-#include <core/report/format.h>
-#include <core/report/text_table.h>
+#include <core/io/random_weights.h>
+#include <core/text/shape_tokenizer.h>
 
 #include <c10/core/ScalarType.h>
-#include <nlohmann/json.hpp>
-
-#include <iostream>
 
 namespace drift {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 using Row = std::vector<std::string>;
 
@@ -28,14 +25,21 @@ struct InfoOptions {
 
 struct VerifyOptions {
   CheckpointOptions checkpoint;
-  std::filesystem::path reference;
+  fs::path reference;
   double tolerance = 1e-3;
   double relative_tolerance = 1e-5;
   bool json = false;
 };
 
 struct MergeOptions {
-  std::filesystem::path checkpoint, adapter, out;
+  fs::path checkpoint, adapter, out;
+};
+
+struct RandomOptions {
+  CheckpointOptions shape;
+  fs::path out;
+  std::string dtype = "bfloat16";
+  std::int64_t seed = 1;
 };
 
 struct MemoryOfType {
@@ -65,16 +69,6 @@ std::string adapter_text(const AdapterDescription& adapter) {
   return "rank " + std::to_string(adapter.rank) + ", alpha " + print_text("%g", adapter.alpha);
 }
 
-/// Of the run's adapters; nothing where it has none.
-std::vector<Row> adapter_rows(const ModelShapes& shapes) {
-  const auto& adapter = shapes.adapter();
-  if (!adapter) return {};
-  const auto path = shapes.config().get<AdapterSettings>().path;
-  return {{"adapter", (path.empty() ? "" : path + ": ") + adapter_text(*adapter)},
-          {"", format_integer(parameter_count(*shapes.model()) - weight_count(shapes)) + " parameters on " +
-                   std::to_string(adapter->modules.size()) + " projections"}};
-}
-
 std::string row_name(const Model& model) {
   std::string name = model.traits().prediction_row == PredictionRow::kSame ? "its own" : "the one before";
   if (model.traits().first_scored_at_own_row) name += "; where scored, the first response token's own";
@@ -96,93 +90,84 @@ std::string ranges_text(const ModelTraits& traits) {
   return text.empty() ? "none" : text;
 }
 
-Row chat_row(const ChatFormat& format) {
-  // Line breaks are shown, not made.
-  std::string text = format.opening + format.turn_begin + "…" + format.turn_end + format.reply_begin;
-  for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 3) text.replace(at, 1, "⏎");
-  return {"chat format", "`" + format.name + "`: " + text};
+/// What --json prints of a checkpoint, and the rows that a reader sees, made together.
+struct Described {
+  Json json = {};
+  std::vector<Row> rows = {};
+
+  void add(const std::string& name, const std::string& text) { rows.push_back({name, text}); }
+};
+
+void describe_adapter(const ModelShapes& shapes, std::int64_t parameters, Described& made) {
+  const auto& adapter = shapes.adapter();
+  if (!adapter) return;
+  const auto path = shapes.config().get<AdapterSettings>().path;
+  made.add("adapter", (path.empty() ? "" : path + ": ") + adapter_text(*adapter));
+  made.add("",
+           format_integer(parameters) + " parameters on " + std::to_string(adapter->modules.size()) + " projections");
+  made.json["adapter"] = {
+      {"rank", adapter->rank}, {"alpha", adapter->alpha}, {"modules", adapter->modules}, {"parameters", parameters}};
 }
 
-Row weights_row(const CheckpointSummary& summary, const WeightTypeSummary& type) {
-  const std::string files = std::to_string(summary.files.size()) + (summary.files.size() == 1 ? " file" : " files");
-  return {"on disk", c10::getDtypeNames(type.dtype).first + ": " + format_integer(type.total.tensors) + " tensors, " +
-                         gibibytes(type.total.bytes) + "    (" + files + ")"};
-}
-
-void print_info(const ModelShapes& shapes, const std::filesystem::path& folder) {
-  const Loaded<Model>& model = shapes.model();
-  const ModelTraits& traits = shapes.traits();
-  const std::int64_t count = weight_count(shapes);
-  const CheckpointSummary disk = summarize_checkpoint(folder);
-  std::vector<Row> rows = {{"checkpoint", folder.string()},
-                           {"family", traits.family + "    (model `" + model.name() + "`)"},
-                           {"parameters", format_integer(count) + "    (" + format_parameters(count) + ")"}};
-  for (const WeightTypeSummary& type : disk.types) rows.push_back(weights_row(disk, type));
-  rows.insert(rows.end(),
-              {{"layers, hidden size", std::to_string(traits.layers) + ", " + std::to_string(traits.hidden_size)},
-               {"vocabulary", format_integer(traits.vocabulary_size) + " rows of the LM head"},
-               {"context", format_integer(traits.context_length) + " tokens"},
-               {"mask, pad, end ids", special_ids(traits)},
-               {"never written", ranges_text(traits)},
-               {"row that predicts", row_name(*model)}});
-  for (const ChatFormat& format : traits.chat_formats) rows.push_back(chat_row(format));
-  if (const auto words = last_words(shapes.adaptable_modules()); !words.empty())
-    rows.push_back({"adapter.targets", joined(words) + "    (of each layer)"});
-  for (Row& row : adapter_rows(shapes)) rows.push_back(std::move(row));
-  TextTable memory{{"type", "to run", "to train"}, {false, true, true}};
-  for (const MemoryOfType& type : kTypes)
-    memory.rows.push_back(
-        {type.name, gibibytes(count * type.bytes_per_weight), gibibytes(count * type.bytes_per_trained_weight)});
-  std::cout << to_text({.rows = rows}) << "\n"
-            << to_text(memory)
-            << "to train: weights, gradient, AdamW's moments and float32 masters; activations come on top\n";
-}
-
-Json info_json(const ModelShapes& shapes, const std::filesystem::path& folder) {
-  const Loaded<Model>& model = shapes.model();
-  const ModelTraits& traits = shapes.traits();
-  Json json;
-  json["family"] = traits.family;
-  json["model"] = model.name();
-  const std::int64_t count = weight_count(shapes);
-  json["parameters"] = count;
-  if (const auto& adapter = shapes.adapter()) {
-    json["adapter"] = {{"rank", adapter->rank},
-                       {"alpha", adapter->alpha},
-                       {"modules", adapter->modules},
-                       {"parameters", parameter_count(*model) - count}};
+void describe_traits(const Model& model, Described& made) {
+  const ModelTraits& traits = model.traits();
+  made.add("layers, hidden size", std::to_string(traits.layers) + ", " + std::to_string(traits.hidden_size));
+  made.add("vocabulary", format_integer(traits.vocabulary_size) + " rows of the LM head");
+  made.add("context", format_integer(traits.context_length) + " tokens");
+  made.add("mask, pad, end ids", special_ids(traits));
+  made.add("never written", ranges_text(traits));
+  made.add("row that predicts", row_name(model));
+  made.json.update(Json{{"layers", traits.layers},
+                        {"hidden_size", traits.hidden_size},
+                        {"vocabulary_size", traits.vocabulary_size},
+                        {"context_length", traits.context_length},
+                        {"mask_id", traits.mask_id},
+                        {"pad_id", traits.pad_id},
+                        {"end_id", traits.end_id},
+                        {"end_ids", end_ids(traits)},
+                        {"forbidden_output_ids", traits.forbidden_output_ids},
+                        {"prediction_row", row_name(model)}});
+  for (const ChatFormat& format : traits.chat_formats) {
+    const std::string turns = format.opening + format.turn_begin + "…" + format.turn_end + format.reply_begin;
+    made.add("chat format", "`" + format.name + "`: " + replaced(turns, "\n", "⏎"));
+    made.json["chat_formats"].push_back(format.name);
   }
-  json["layers"] = traits.layers;
-  json["hidden_size"] = traits.hidden_size;
-  json["vocabulary_size"] = traits.vocabulary_size;
-  json["context_length"] = traits.context_length;
-  json["mask_id"] = traits.mask_id;
-  json["pad_id"] = traits.pad_id;
-  json["end_id"] = traits.end_id;
-  json["end_ids"] = end_ids(traits);
-  json["forbidden_output_ids"] = traits.forbidden_output_ids;
-  json["prediction_row"] = row_name(*model);
-  for (const ChatFormat& format : traits.chat_formats) json["chat_formats"].push_back(format.name);
-  for (const WeightTypeSummary& type : summarize_checkpoint(folder).types) {
-    json["on_disk"][c10::getDtypeNames(type.dtype).first] = {{"tensors", type.total.tensors},
-                                                             {"bytes", type.total.bytes}};
-  }
-  for (const MemoryOfType& type : kTypes) {
-    json["memory"][type.name] = {{"run", count * type.bytes_per_weight},
-                                 {"train", count * type.bytes_per_trained_weight}};
-  }
-  return json;
 }
 
 int print_info(const InfoOptions& options) {
   const LoadedRun run = load_run(options.checkpoint.run(), ConfigPurpose::kModelOnly);
-  const std::filesystem::path folder = run.model_folder();
+  const fs::path folder = run.model_folder();
   const ModelShapes shapes(run.registry(), run.config, WhichAdapters::kAll);
-  if (options.json) {
-    std::cout << json_text(info_json(shapes, folder), 1) << "\n";
-  } else {
-    print_info(shapes, folder);
+  const Loaded<Model>& model = shapes.model();
+  const std::int64_t count = weight_count(shapes);
+  const std::string family = model->traits().family;
+  Described made{{{"family", family}, {"model", model.name()}, {"parameters", count}}};
+  made.add("checkpoint", folder.string());
+  made.add("family", family + "    (model `" + model.name() + "`)");
+  made.add("parameters", format_integer(count) + "    (" + format_parameters(count) + ")");
+  const CheckpointSummary disk = summarize_checkpoint(folder);
+  for (const auto& [dtype, total] : disk.types) {
+    const std::string type = c10::getDtypeNames(dtype).first;
+    made.add("on disk", type + ": " + format_integer(total.tensors) + " tensors, " + gibibytes(total.bytes) + "    (" +
+                            count_of(disk.files.size(), "file") + ")");
+    made.json["on_disk"][type] = {{"tensors", total.tensors}, {"bytes", total.bytes}};
   }
+  describe_traits(*model, made);
+  if (const auto words = last_words(shapes.adaptable_modules()); !words.empty())
+    made.add("adapter.targets", joined(words) + "    (of each layer)");
+  describe_adapter(shapes, parameter_count(*model) - count, made);
+  TextTable memory{{"type", "to run", "to train"}, {false, true, true}};
+  for (const auto& [type, to_run, to_train] : kTypes) {
+    memory.rows.push_back({type, gibibytes(count * to_run), gibibytes(count * to_train)});
+    made.json["memory"][type] = {{"run", count * to_run}, {"train", count * to_train}};
+  }
+  if (options.json) {
+    std::cout << json_text(made.json, 1) << "\n";
+    return 0;
+  }
+  std::cout << to_text({.rows = made.rows}) << "\n"
+            << to_text(memory)
+            << "to train: weights, gradient, AdamW's moments and float32 masters; activations come on top\n";
   return 0;
 }
 
@@ -203,6 +188,7 @@ Json verdict_json(const LogitComparison& found, bool passed) {
 int verify(const VerifyOptions& options) {
   const LoadedRun run = load_run(options.checkpoint.run(), ConfigPurpose::kModelOnly);
   prepare_device(run.config);
+  const fs::path folder = run.model_folder();
   const auto model = open_model({run.registry(), run.config, WhichAdapters::kSaved});
   const auto reference = read_reference_logits(options.reference, model->traits());
   const auto found = check_logits(*model, reference, options.relative_tolerance);
@@ -234,14 +220,38 @@ int merge(const MergeOptions& options) {
   require_trained_base(options.adapter, options.checkpoint);
   const std::size_t changed = merge_adapter(options.checkpoint, options.adapter, options.out);
   const CheckpointSummary made = summarize_checkpoint(options.out);
-  const std::string files = std::to_string(made.files.size()) + (made.files.size() == 1 ? " file" : " files");
   if (changed == 0)
     std::cerr << "warning: nothing changed: what the adapter adds is 0, or lost where the weights' type rounds\n";
-  std::cout << to_text(
-      {.rows = {{changed == 0 ? "unchanged" : "merged", std::to_string(changed) + " of " +
-                                                            std::to_string(adapter.modules.size()) + " projections, " +
-                                                            adapter_text(adapter)},
-                {"checkpoint", options.out.string() + "    (" + files + ", " + gibibytes(made.total.bytes) + ")"}}});
+  std::cout << to_text({.rows = {{changed == 0 ? "unchanged" : "merged", std::to_string(changed) + " of " +
+                                                                             std::to_string(adapter.modules.size()) +
+                                                                             " projections, " + adapter_text(adapter)},
+                                 {"checkpoint", options.out.string() + "    (" + count_of(made.files.size(), "file") +
+                                                    ", " + gibibytes(made.total.bytes) + ")"}}});
+  return 0;
+}
+
+int write_random(const RandomOptions& options) {
+  ConfigOptions config = options.shape.run();
+  config.overrides.push_back({"--dtype " + options.dtype, "model.dtype", options.dtype, /*literal=*/true});
+  const LoadedRun run = load_run(config, ConfigPurpose::kModelOnly);
+  prepare_device(run.config);
+  const ModelShapes shapes(run.registry(), run.config, WhichAdapters::kAll);
+  const Model& model = *shapes.model();
+  const auto parameters = model.parameters();
+  const std::int64_t bytes = bytes_of(parameters);
+  if (const auto [place, available] = free_space(options.out); available < bytes) {
+    throw Error(
+        "the weights take " + gibibytes(bytes) + ", and " + place.string() + " has " + gibibytes(available) + " free",
+        "choose another --out, or a smaller shape");
+  }
+  AtomicFolder folder(options.out);
+  if (!has_tokenizer(options.shape.folder))
+    write_file_atomically(folder.path() / "tokenizer.json", shape_tokenizer_json(model.traits()));
+  write_checkpoint_files(folder.path(), parameters, read_config_json(options.shape.folder), options.shape.folder,
+                         kMaxWeightFileBytes, random_weights(static_cast<std::uint64_t>(options.seed)));
+  folder.publish();
+  std::cout << printable(options.out.string()) << ": " << format_parameters(parameter_count(model)) << " parameters, "
+            << options.dtype << ", " << gibibytes(bytes) << "\n";
   return 0;
 }
 
@@ -286,6 +296,24 @@ Command model_verify_command() {
         list.add("relative-tolerance", "X", "X times the reference's size is added to it", options.relative_tolerance);
         list.add_switch("json", "print JSON instead of text", options.json);
         add_checkpoint(list, options.checkpoint, {"adapter", "dtype", "device"});
+      });
+}
+
+Command model_random_command() {
+  return make_command<RandomOptions>(
+      {"model random", "write a checkpoint of random weights, to measure what its shape costs",
+       "Reads config.json of SHAPE_DIR, and writes weights that mean nothing: normal with standard deviation\n"
+       "0.02, norms 1, biases 0. The same seed gives the same bytes. The tokenizer is that of SHAPE_DIR, or has\n"
+       "a token for each byte. Memory stays small, and the folder appears when it is complete. Shapes:\n"
+       "assets/shapes.",
+       "model random assets/shapes/57m --out runs/random"},
+      write_random, [](OptionList& list, RandomOptions& options) {
+        list.argument("SHAPE_DIR", options.shape.folder);
+        list.add("out", "FOLDER", "the new checkpoint", options.out).required = true;
+        list.add("dtype", "TYPE", "bfloat16 or float32 (default: bfloat16)", options.dtype).candidates =
+            "bfloat16|float32";
+        list.add("seed", "N", "which weights", options.seed);
+        add_config(list, options.shape.config, {});
       });
 }
 

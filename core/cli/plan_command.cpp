@@ -2,24 +2,18 @@
 #include <core/boundary/components.h>
 #include <core/cli/data_source.h>
 #include <core/cli/load_run.h>
-#include <core/io/json.h>
-#include <core/report/format.h>
-#include <core/report/terminal.h>
-#include <core/report/text_table.h>
+#include <core/cli/printing.h>
 #include <core/rollout/trajectory_record.h>
 #include <core/update/policy_update.h>
 
 #include <ATen/TensorOperators.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
-#include <iostream>
 
 namespace drift {
 namespace {
 
-constexpr std::int64_t kPictureWidth = 64;  // positions in one line
+constexpr std::size_t kPictureWidth = 64;  // positions in one line
 
 struct PlanOptions {
   ConfigOptions config;
@@ -30,49 +24,63 @@ struct PlanOptions {
   bool json = false;
 };
 
-/// The views of a masking strategy of some responses.
+/// One view of a response: what the masking strategy does with each position.
+struct View {
+  std::int64_t number = 0, forward = 0;
+  double weight = 1;
+  std::vector<bool> masked, scored, committed, unattended;
+  std::vector<bool> prompt_masked;  ///< empty: no prompt is masked
+};
+
+/// The views that a masking strategy draws, by response.
 struct DrawnPlan {
   std::string masking;
-  Trajectories trajectories;
-  MaskPlan plan;
-
-  std::int64_t length() const { return trajectories.tokens_BL.size(1); }
-  bool is_set(const at::Tensor& tensor_FL, std::int64_t view, std::int64_t position) const {
-    return tensor_FL.defined() && tensor_FL.const_data_ptr<bool>()[view * tensor_FL.size(1) + position];
-  }
-  std::vector<std::int64_t> views_of(std::int64_t response) const {
-    std::vector<std::int64_t> views;
-    for (std::int64_t view = 0; view < plan.response_F.size(0); ++view) {
-      if (plan.response_F.const_data_ptr<std::int64_t>()[view] == response) views.push_back(view);
-    }
-    return views;
-  }
-  std::int64_t forward(std::int64_t view) const { return plan.term_F.const_data_ptr<std::int64_t>()[view]; }
-  double weight(std::int64_t view) const {
-    return plan.weight_F.defined() ? static_cast<double>(plan.weight_F.const_data_ptr<float>()[view]) : 1.0;
-  }
-  bool committed(std::int64_t view, std::int64_t position) const {
-    return is_set(plan.target_FL, view, position) &&
-           (!plan.committed_FL.defined() || is_set(plan.committed_FL, view, position));
-  }
-  bool unattended(std::int64_t view, std::int64_t position) const {
-    return plan.attended_FL.defined() && !is_set(plan.attended_FL, view, position);
-  }
+  std::int64_t forwards = 0;
+  std::vector<std::vector<std::int32_t>> steps = {};  ///< of each position of each response
+  std::vector<std::vector<View>> views = {};
 };
+
+template <class Value>
+auto row_values(const at::Tensor& tensor_FL, std::int64_t row) {
+  if (!tensor_FL.defined()) return std::vector<Value>();
+  const Value* first = tensor_FL.const_data_ptr<Value>() + row * tensor_FL.size(1);
+  return std::vector<Value>(first, first + tensor_FL.size(1));
+}
+
+View view_of(const MaskPlan& plan, std::int64_t number) {
+  View view{.number = number,
+            .forward = plan.term_F.const_data_ptr<std::int64_t>()[number],
+            .masked = row_values<bool>(plan.masked_FL, number),
+            .scored = row_values<bool>(plan.target_FL, number),
+            .committed = row_values<bool>(plan.committed_FL, number),
+            .unattended = row_values<bool>(plan.attended_FL, number),
+            .prompt_masked = row_values<bool>(plan.prompt_masked_FP, number)};
+  if (plan.weight_F.defined()) view.weight = static_cast<double>(plan.weight_F.const_data_ptr<float>()[number]);
+  if (view.committed.empty()) view.committed = view.scored;
+  for (std::size_t i = 0; i < view.scored.size(); ++i) view.committed[i] = view.committed[i] && view.scored[i];
+  view.unattended.flip();
+  view.unattended.resize(view.scored.size());
+  return view;
+}
 
 /// As a training run draws it for a rollout whose responses have these numbers.
 DrawnPlan draw_views(const PlanOptions& options) {
-  if (options.inner_iteration < 1) throw UsageError("--inner-iteration expects a number from 1");
   const LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
   const ModelTraits traits = read_model_traits(run.registry(), run.config);
   const auto masking = create_component<MaskingStrategy>(run.registry(), run.config, "algorithm.masking");
-  DrawnPlan drawn;
-  drawn.masking = masking.name();
-  drawn.trajectories = trajectories_of(read_trajectories(options.trajectories), traits);
-  if (!run.config.get<RolloutSettings>().keep_after_end) drop_after_end(traits, drawn.trajectories);
-  drawn.plan =
-      draw_plan(*masking, drawn.trajectories, traits,
+  Trajectories trajectories = trajectories_of(read_trajectories(options.trajectories), traits);
+  if (!run.config.get<RolloutSettings>().keep_after_end) drop_after_end(traits, trajectories);
+  const MaskPlan plan =
+      draw_plan(*masking, trajectories, traits,
                 {RandomStream(run.seed(), "train").child("masking"), options.step, {}, options.inner_iteration - 1});
+  DrawnPlan drawn{.masking = masking.name(), .forwards = plan.terms};
+  drawn.views.resize(static_cast<std::size_t>(trajectories.tokens_BL.size(0)));
+  for (std::int64_t b = 0; b < trajectories.tokens_BL.size(0); ++b)
+    drawn.steps.push_back(row_values<std::int32_t>(trajectories.step_BL, b));
+  for (std::int64_t number = 0; number < plan.response_F.size(0); ++number) {
+    const auto response = static_cast<std::size_t>(plan.response_F.const_data_ptr<std::int64_t>()[number]);
+    drawn.views[response].push_back(view_of(plan, number));
+  }
   return drawn;
 }
 
@@ -83,13 +91,13 @@ struct PlanMarks {
 constexpr PlanMarks kUnicodeMarks = {"·", "░", "▒", "█", "◆", " "};
 constexpr PlanMarks kAsciiMarks = {".", "-", "o", "#", "*", " "};
 
-const char* mark_of(const DrawnPlan& drawn, const PlanMarks& marks, std::int64_t view, std::int64_t position) {
-  const bool masked = drawn.is_set(drawn.plan.masked_FL, view, position);
-  if (drawn.is_set(drawn.plan.target_FL, view, position)) {
+const char* mark_of(const View& view, const PlanMarks& marks, std::size_t position) {
+  const bool masked = view.masked[position];
+  if (view.scored[position]) {
     if (!masked) return marks.visible_scored;
-    return drawn.committed(view, position) ? marks.committed : marks.scored;
+    return view.committed[position] ? marks.committed : marks.scored;
   }
-  if (drawn.unattended(view, position)) return marks.unattended;
+  if (view.unattended[position]) return marks.unattended;
   return masked ? marks.masked : marks.visible;
 }
 
@@ -99,57 +107,37 @@ std::string step_mark(std::int32_t step) {
   return step < 0 ? "-" : std::string(1, kDigits[step % 36]);
 }
 
-/// Lines of at most kPictureWidth positions.
+/// A row of numbers with the positions behind it, on as many lines as they take.
 template <class Mark>
-std::vector<std::string> picture_lines(std::int64_t length, const Mark& mark) {
-  std::vector<std::string> lines;
-  for (std::int64_t i = 0; i < length; ++i) {
-    if (i % kPictureWidth == 0) lines.emplace_back();
-    lines.back() += mark(i);
-  }
-  return lines;
-}
-
-template <class Counted>
-std::string marked(std::int64_t length, const Counted& counted) {
-  std::int64_t found = 0;
-  for (std::int64_t i = 0; i < length; ++i) found += counted(i) ? 1 : 0;
-  return std::to_string(found);
-}
-
-void add_picture(TextTable& table, std::vector<std::string> cells, const std::vector<std::string>& lines) {
-  for (const std::string& line : lines) {
-    cells.push_back(line);
-    table.rows.push_back(cells);
-    cells.assign(cells.size() - 1, "");
-  }
-}
-
-TextTable plan_table(const DrawnPlan& drawn, std::int64_t response, const PlanMarks& marks) {
-  const MaskPlan& plan = drawn.plan;
-  const bool prompts = plan.prompt_masked_FP.defined();
-  TextTable table{
-      {"view", "forward", "weight", "masked", "scored", "committed"}, {true, true, true, true, true, true}, {}};
-  if (prompts) table.titles.emplace_back("of the prompt"), table.is_number.push_back(true);
-  table.titles.emplace_back("positions"), table.is_number.push_back(false);
-  const std::int32_t* const steps =
-      drawn.trajectories.step_BL.const_data_ptr<std::int32_t>() + response * drawn.length();
-  std::vector<std::string> first(prompts ? 7 : 6);
-  first.front() = "steps";
-  add_picture(table, first, picture_lines(drawn.length(), [&](std::int64_t i) { return step_mark(steps[i]); }));
-  for (const std::int64_t view : drawn.views_of(response)) {
-    std::vector<std::string> cells = {std::to_string(view), std::to_string(drawn.forward(view)),
-                                      format_decimal(drawn.weight(view), 2)};
-    const auto add = [&](auto counted) { cells.push_back(marked(drawn.length(), counted)); };
-    add([&](std::int64_t i) { return drawn.is_set(plan.masked_FL, view, i); });
-    add([&](std::int64_t i) { return drawn.is_set(plan.target_FL, view, i); });
-    add([&](std::int64_t i) { return drawn.committed(view, i); });
-    if (prompts) {
-      cells.push_back(marked(plan.prompt_masked_FP.size(1),
-                             [&](std::int64_t p) { return drawn.is_set(plan.prompt_masked_FP, view, p); }));
+void add_picture(TextTable& table, std::vector<std::string> cells, std::size_t length, const Mark& mark) {
+  cells.emplace_back();
+  for (std::size_t i = 0; i < length; ++i) {
+    if (i > 0 && i % kPictureWidth == 0) {
+      table.rows.push_back(cells);
+      std::ranges::fill(cells, "");
     }
-    add_picture(table, cells,
-                picture_lines(drawn.length(), [&](std::int64_t i) { return mark_of(drawn, marks, view, i); }));
+    cells.back() += mark(i);
+  }
+  table.rows.push_back(cells);
+}
+
+TextTable plan_table(const DrawnPlan& drawn, std::size_t response, const PlanMarks& marks) {
+  const std::vector<View>& views = drawn.views[response];
+  const bool prompts = !views.empty() && !views.front().prompt_masked.empty();
+  TextTable table{{"view", "forward", "weight", "masked", "scored", "committed"}, std::vector<bool>(6, true), {}};
+  if (prompts) table.titles.emplace_back("of the prompt"), table.is_number.push_back(true);
+  std::vector<std::string> first(table.titles.size());
+  table.titles.emplace_back("positions"), table.is_number.push_back(false);
+  first.front() = "steps";
+  const auto& steps = drawn.steps[response];
+  add_picture(table, first, steps.size(), [&](std::size_t i) { return step_mark(steps[i]); });
+  for (const View& view : views) {
+    std::vector<std::string> cells = {std::to_string(view.number), std::to_string(view.forward),
+                                      format_decimal(view.weight, 2)};
+    for (const auto* set : {&view.masked, &view.scored, &view.committed, &view.prompt_masked}) {
+      if (prompts || set != &view.prompt_masked) cells.push_back(std::to_string(std::ranges::count(*set, true)));
+    }
+    add_picture(table, cells, steps.size(), [&](std::size_t i) { return mark_of(view, marks, i); });
   }
   return table;
 }
@@ -157,55 +145,48 @@ TextTable plan_table(const DrawnPlan& drawn, std::int64_t response, const PlanMa
 void print_plan(const DrawnPlan& drawn, const PlanOptions& options) {
   const Terminal terminal(std::cout, detect_terminal(1));
   const PlanMarks& marks = terminal.unicode() ? kUnicodeMarks : kAsciiMarks;
-  const std::int64_t responses = drawn.trajectories.tokens_BL.size(0);
-  const std::int64_t shown = std::min(responses, options.responses);
-  for (std::int64_t b = 0; b < shown; ++b) {
-    const auto views = drawn.views_of(b).size();
+  const std::size_t shown = std::min(drawn.views.size(), static_cast<std::size_t>(options.responses));
+  std::size_t all = 0;
+  for (const auto& views : drawn.views) all += views.size();
+  for (std::size_t b = 0; b < shown; ++b) {
+    const std::size_t views = drawn.views[b].size();
     std::cout << "response " << b << ", "
-              << (views == 0 ? "no view: it gives no training signal"
-                             : std::to_string(views) + (views == 1 ? " view" : " views"))
-              << "\n"
+              << (views == 0 ? "no view: it gives no training signal" : count_of(views, "view")) << "\n"
               << to_text(plan_table(drawn, b, marks), terminal.unicode()) << "\n";
   }
   std::cout << marks.visible << " visible  " << marks.masked << " masked  " << marks.scored << " scored  "
             << marks.committed << " scored, committed from this state  " << marks.visible_scored
             << " visible and scored  blank: not attended to\n"
             << "steps: the forward that committed a position (0-9, a-z, and again)\n"
-            << "views: " << drawn.plan.response_F.size(0) << ", responses: " << responses << ", masking strategy: `"
-            << drawn.masking << "`, forwards of the estimator: " << drawn.plan.terms;
-  if (shown < responses) std::cout << "; shown: " << shown << " (--responses)";
+            << "views: " << all << ", responses: " << drawn.views.size() << ", masking strategy: `" << drawn.masking
+            << "`, forwards of the estimator: " << drawn.forwards;
+  if (shown < drawn.views.size()) std::cout << "; shown: " << shown << " (--responses)";
   std::cout << "\n";
 }
 
-template <class Chosen>
-std::vector<std::int64_t> chosen_positions(std::int64_t length, const Chosen& chosen) {
-  std::vector<std::int64_t> list;
-  for (std::int64_t i = 0; i < length; ++i) {
-    if (chosen(i)) list.push_back(i);
+/// Where a set is true.
+std::vector<std::size_t> positions(const std::vector<bool>& set) {
+  std::vector<std::size_t> list;
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    if (set[i]) list.push_back(i);
   }
   return list;
 }
 
-nlohmann::ordered_json view_json(const DrawnPlan& drawn, std::int64_t view) {
-  const MaskPlan& plan = drawn.plan;
-  const std::int64_t length = drawn.length();
-  nlohmann::ordered_json json = {{"forward", drawn.forward(view)}, {"weight", drawn.weight(view)}};
-  json["masked"] = chosen_positions(length, [&](std::int64_t i) { return drawn.is_set(plan.masked_FL, view, i); });
-  json["scored"] = chosen_positions(length, [&](std::int64_t i) { return drawn.is_set(plan.target_FL, view, i); });
-  json["committed"] = chosen_positions(length, [&](std::int64_t i) { return drawn.committed(view, i); });
-  json["unattended"] = chosen_positions(length, [&](std::int64_t i) { return drawn.unattended(view, i); });
-  const std::int64_t prompt = plan.prompt_masked_FP.defined() ? plan.prompt_masked_FP.size(1) : 0;
-  json["prompt_masked"] =
-      chosen_positions(prompt, [&](std::int64_t p) { return drawn.is_set(plan.prompt_masked_FP, view, p); });
-  return json;
-}
-
 void print_plan_json(const DrawnPlan& drawn, const PlanOptions& options) {
-  nlohmann::ordered_json json = {{"masking", drawn.masking}, {"step", options.step}, {"forwards", drawn.plan.terms}};
-  json["responses"] = nlohmann::ordered_json::array();
-  for (std::int64_t b = 0; b < drawn.trajectories.tokens_BL.size(0); ++b) {
-    auto views = nlohmann::ordered_json::array();
-    for (const std::int64_t view : drawn.views_of(b)) views.push_back(view_json(drawn, view));
+  Json json = {{"masking", drawn.masking}, {"step", options.step}, {"forwards", drawn.forwards}};
+  json["responses"] = Json::array();
+  for (std::size_t b = 0; b < drawn.views.size(); ++b) {
+    auto views = Json::array();
+    for (const View& view : drawn.views[b]) {
+      views.push_back({{"forward", view.forward},
+                       {"weight", view.weight},
+                       {"masked", positions(view.masked)},
+                       {"scored", positions(view.scored)},
+                       {"committed", positions(view.committed)},
+                       {"unattended", positions(view.unattended)},
+                       {"prompt_masked", positions(view.prompt_masked)}});
+    }
     json["responses"].push_back({{"response", b}, {"views", views}});
   }
   std::cout << json_text(json, 1) << "\n";

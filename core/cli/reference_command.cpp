@@ -1,6 +1,5 @@
 #include <core/cli/load_run.h>
-#include <core/config/nearest.h>
-#include <core/io/json.h>
+#include <core/cli/printing.h>
 #include <core/plugin/plugin_json.h>
 #include <core/plugin/plugin_report.h>
 #include <core/report/key_reference.h>
@@ -8,10 +7,7 @@
 #include <core/report/metric_reference.h>
 #include <core/report/section_reference.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
-#include <iostream>
 
 namespace drift {
 namespace {
@@ -63,11 +59,8 @@ int print_page(const std::string& page) {
     std::cout << configuration_page(load_plugins()->registry);
   } else if (page == "metrics") {
     std::cout << metrics_page();
-  } else if (page == "commands") {
-    std::cout << commands_page();
   } else {
-    throw UsageError("there is no page `" + page + "` of the reference",
-                     name_hint(page, {"configuration", "metrics", "commands"}, "pages"));
+    std::cout << commands_page();
   }
   return 0;
 }
@@ -79,7 +72,7 @@ int print_topic(const std::string& word, bool json) {
   const Registry& registry = plugins->registry;
   const bool is_registered = std::ranges::count(known_names(registry), word) > 0;
   if (json) {
-    auto topic = is_registered ? plugin_info_json(registry, word) : nlohmann::ordered_json();
+    auto topic = is_registered ? plugin_info_json(registry, word) : Json();
     if (documented_section(word) != nullptr) topic.update(sections_json(registry, word));
     if (auto keys = key_json(registry, word); !keys.empty()) topic["keys"] = std::move(keys);
     if (auto metrics = metric_json(word); !metrics.empty()) topic["metrics"] = std::move(metrics);
@@ -105,7 +98,7 @@ Command reference_command() {
        "drift help train.learning_rate, drift help temperature, drift help live --json.",
        "reference configuration", /*hidden=*/true},
       print_page, [](OptionList& list, std::string& page) {
-        list.argument("PAGE", page).candidates = "configuration|metrics|commands";
+        list.argument("PAGE", page).choices = {"configuration", "metrics", "commands"};
       });
 }
 

@@ -1,25 +1,15 @@
-#include <core/base/quote.h>
-#include <core/cli/command.h>
-#include <core/cli/recorded_settings.h>
-#include <core/config/nearest.h>
-#include <core/io/json.h>
+#include <core/cli/load_run.h>
+#include <core/cli/printing.h>
 #include <core/io/run_folder.h>
 #include <core/report/html_report.h>
 #include <core/report/json_table.h>
-#include <core/report/terminal.h>
 #include <core/sweep/comparison_page.h>
 #include <core/sweep/comparison_tables.h>
 
 #include <drift/error.h>
 
-#include <nlohmann/json.hpp>
-
-#include <iostream>
-
 namespace drift {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct ReportOptions {
   std::vector<std::string> runs;
@@ -42,15 +32,8 @@ int write_page_of_run(const fs::path& run) {
   return 0;
 }
 
-Band band_of(const std::string& name) {
-  if (name.empty() || name == "error") return Band::kError;
-  if (name == "interval") return Band::kInterval;
-  throw UsageError("--band expects error or interval, found `" + name + "`",
-                   name_hint(name, {"error", "interval"}, "bands"));
-}
-
 std::string json_of(const RunComparison& comparison, const fs::path& folder) {
-  nlohmann::ordered_json json;
+  Json json;
   json["folder"] = folder.string();
   json["measure"] = comparison.measure.key;
   json["baseline"] = comparison.baseline();
@@ -79,7 +62,7 @@ fs::path fresh_folder() {
 
 int report(const ReportOptions& options) {
   if (options.is_page_of_run()) return write_page_of_run(options.runs.front());
-  const Band band = band_of(options.band);
+  const Band band = options.band == "interval" ? Band::kInterval : Band::kError;
   const RunComparison comparison = compare_lines(run_lines(options.runs), {options.baseline, options.measure, band});
   const fs::path folder = options.out.empty() ? fresh_folder() : options.out;
   write_comparison(comparison, folder);
@@ -119,7 +102,8 @@ Command report_command() {
         list.add("band", "NAME",
                  "around a mean over seeds: error, its standard error, or interval, Student's 95 % interval of it; "
                  "default: error",
-                 options.band);
+                 options.band)
+            .choices = {"error", "interval"};
         list.add_switch("json", "print the comparison's numbers as JSON", options.json);
       });
 }

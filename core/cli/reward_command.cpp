@@ -1,14 +1,9 @@
 #include <core/cli/load_run.h>
-#include <core/io/json.h>
-#include <core/report/format.h>
-#include <core/report/text_table.h>
+#include <core/cli/printing.h>
 #include <core/rollout/judge.h>
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <deque>
-#include <iostream>
 
 namespace drift {
 namespace {
@@ -87,11 +82,11 @@ void print_table(const std::deque<Record>& records, const std::vector<Judgement>
 void print_json(const std::deque<Record>& records, const std::vector<Judgement>& judgements, const Judge& judge) {
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Judgement& judgement = judgements[i];
-    nlohmann::ordered_json line = {{"id", records[i].item.id},
-                                   {"score", judgement.value},
-                                   {"solved", judgement.solved},
-                                   {"status", status_name(judgement.status)},
-                                   {"reason", judgement.reason}};
+    Json line = {{"id", records[i].item.id},
+                 {"score", judgement.value},
+                 {"solved", judgement.solved},
+                 {"status", status_name(judgement.status)},
+                 {"reason", judgement.reason}};
     for (std::size_t r = 0; judgement.parts.size() > 1 && r < judgement.parts.size(); ++r)
       line["parts"][judge.labels()[r]] = {{"score", judgement.parts[r].value}, {"reason", judgement.parts[r].reason}};
     std::cout << json_text(line) << "\n";

@@ -6,24 +6,17 @@
 #include <core/boundary/plugin_call.h>
 #include <core/cli/data_source.h>
 #include <core/cli/load_run.h>
+#include <core/cli/printing.h>
 #include <core/config/diagnostic.h>
 #include <core/eval/trace_check.h>
-#include <core/io/json.h>
-#include <core/report/format.h>
-#include <core/report/text_table.h>
 #include <core/rollout/originals.h>
 
 #include <ATen/core/grad_mode.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
-#include <iostream>
 
 namespace drift {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct TraceOptions {
   CheckpointOptions checkpoint;
@@ -109,8 +102,7 @@ void print_rows(const std::vector<TraceRow>& rows, std::optional<std::int64_t> f
   }
   const auto equal = std::ranges::count_if(rows, &TraceRow::is_equal);
   std::cout << to_text(table) << "\n"
-            << "equal to the original: " << equal << " of " << rows.size() << (rows.size() == 1 ? " row" : " rows")
-            << "\n\n";
+            << "equal to the original: " << equal << " of " << count_of(rows.size(), "row") << "\n\n";
 }
 
 Json json_of(const TraceRow& row, std::size_t number) {

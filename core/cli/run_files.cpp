@@ -4,17 +4,15 @@
 #include <core/base/phase_timer.h>
 #include <core/boundary/last_word.h>
 #include <core/boundary/method_name.h>
+#include <core/cli/printing.h>
 #include <core/eval/held_out.h>
-#include <core/io/json.h>
 #include <core/plugin/used_plugins.h>
-#include <core/report/format.h>
 #include <core/report/html_replay.h>
 #include <core/report/html_report.h>
 
 #include <drift/error.h>
 
 #include <ATen/Parallel.h>
-#include <nlohmann/json.hpp>
 
 #include <sys/resource.h>
 
@@ -23,8 +21,6 @@
 
 namespace drift {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kSamplesOfEach = 4;
 constexpr std::int64_t kReplayed = 4;

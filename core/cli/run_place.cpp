@@ -6,11 +6,8 @@
 #include <drift/error.h>
 
 #include <algorithm>
-#include <vector>
 
 namespace drift {
-namespace fs = std::filesystem;
-
 namespace {
 
 /// The run's name; behind it the algorithm, where the command line chose another than the file's and no name.
@@ -59,6 +56,13 @@ fs::path run_path(const TrainingOptions& options, const RunConfig& config) {
     if (options.resume ? !fs::exists(next) : !RunFolder::has_begun(last) && !FolderLock::holder(last)) return last;
     last = next;
   }
+}
+
+std::pair<fs::path, std::int64_t> free_space(const fs::path& folder) {
+  fs::path existing = fs::absolute(folder);
+  std::error_code ignored;
+  while (!fs::exists(existing, ignored) && existing.has_relative_path()) existing = existing.parent_path();
+  return {existing, static_cast<std::int64_t>(fs::space(existing).available)};
 }
 
 RunFolder new_folder(const TrainingOptions& options, const RunConfig& config, RunFolder::Existing existing) {

@@ -6,12 +6,16 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace drift {
 
 /// Where the run goes: --out; or runs/NAME, the first of runs/NAME-2, … that holds no run and is in nobody's use.
 /// --resume takes the folder of the run whose file it gets, or the last of these.
 std::filesystem::path run_path(const TrainingOptions& options, const RunConfig& config);
+
+/// Where a folder that need not be there yet would lie, and the bytes that are free there.
+std::pair<std::filesystem::path, std::int64_t> free_space(const std::filesystem::path& folder);
 
 /// A new run's folder. Runs that are started together want the same name: the folder's lock gives it to one of them,
 /// and the others take the next.

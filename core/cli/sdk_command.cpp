@@ -1,7 +1,6 @@
-#include <core/base/quote.h>
 #include <core/base/share_folder.h>
 #include <core/cli/load_run.h>
-#include <core/config/nearest.h>
+#include <core/cli/printing.h>
 #include <core/config/toml_layer.h>
 #include <core/io/atomic.h>
 
@@ -9,14 +8,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <iostream>
 #include <map>
 #include <regex>
 
 namespace drift {
 namespace {
-
-namespace fs = std::filesystem;
 
 int print_sdk_prefix(const bool&) {
   const fs::path prefix = program_path().parent_path().parent_path();
@@ -43,33 +39,20 @@ struct Project {
 
 std::string text(const toml::table& table, std::string_view key) { return table.at(key).value_or(std::string()); }
 
-void add_new(std::vector<std::string>& names, const std::string& name) {
-  if (std::ranges::count(names, name) == 0) names.push_back(name);
-}
-
 /// @throws UsageError with what there is, where the index has no such project
 Project find_project(const fs::path& index_file, const std::string& kind, const std::string& language) {
   const toml::table index = parse_toml(read_whole_file(index_file), index_file.string());
-  std::vector<std::string> kinds, languages_of_kind, languages;
-  for (const auto& [name, commands] : *index.at("language").as_table()) languages.emplace_back(name.str());
-  Project found;
+  std::vector<std::string> languages;  // of the kind
   for (const toml::node& node : *index.at("project").as_array()) {
     const toml::table& entry = *node.as_table();
-    add_new(kinds, text(entry, "kind"));
     if (text(entry, "kind") != kind) continue;
-    add_new(languages_of_kind, text(entry, "language"));
-    if (text(entry, "language") != language) continue;
+    languages.push_back(text(entry, "language"));
+    if (languages.back() != language) continue;
     const toml::table& commands = *index.at("language").as_table()->at(language).as_table();
-    found = {text(entry, "example"),  text(entry, "word"),     text(commands, "shown"),
-             text(commands, "setup"), text(commands, "build"), text(commands, "test")};
+    return {text(entry, "example"),  text(entry, "word"),     text(commands, "shown"),
+            text(commands, "setup"), text(commands, "build"), text(commands, "test")};
   }
-  if (!found.example.empty()) return found;
-  if (languages_of_kind.empty())
-    throw UsageError("`" + kind + "` is not a kind of component", name_hint(kind, kinds, "kinds"));
-  if (std::ranges::count(languages, language) == 0)
-    throw UsageError("there is no language `" + language + "`", name_hint(language, languages, "languages"));
-  throw UsageError("a " + kind + " cannot be written in " + language,
-                   "languages of a " + kind + ": " + joined(languages_of_kind));
+  throw UsageError("a " + kind + " cannot be written in " + language, "languages of a " + kind + ": " + joined(languages));
 }
 
 /// my_loss -> MyLoss
@@ -204,10 +187,11 @@ Command sdk_new_command() {
        "rollout, model, task or algorithm (a masking strategy, a loss and presets). docs/sdk.md is the tutorial.",
        "sdk new loss my_loss"},
       write_new_project, [](OptionList& list, NewOptions& options) {
-        list.argument("KIND", options.kind).candidates = "loss|masking|reward|rollout|model|task|algorithm";
+        list.argument("KIND", options.kind).choices = {"loss",  "masking", "reward",   "rollout",
+                                                       "model", "task",    "algorithm"};
         list.argument("NAME", options.name);
-        list.add("language", "LANGUAGE", "c++, c or python; default: c++", options.language).candidates =
-            "c++|c|python";
+        list.add("language", "LANGUAGE", "c++, c or python; default: c++", options.language).choices = {"c++", "c",
+                                                                                                        "python"};
       });
 }
 

@@ -1,16 +1,11 @@
-#include <core/base/quote.h>
 #include <core/cli/load_run.h>
-#include <core/cli/load_sweep.h>
-#include <core/config/nearest.h>
+#include <core/cli/printing.h>
 #include <core/config/schema.h>
 #include <core/io/atomic.h>
 #include <core/io/folder_lock.h>
-#include <core/io/json.h>
 #include <core/plugin/used_plugins.h>
 #include <core/ranks/launch.h>
-#include <core/report/format.h>
 #include <core/report/json_table.h>
-#include <core/report/terminal.h>
 #include <core/sweep/comparison_page.h>
 #include <core/sweep/launcher.h>
 #include <core/sweep/sweep_index.h>
@@ -19,16 +14,10 @@
 #include <core/sweep/sweep_runner.h>
 #include <core/sweep/sweep_table.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
-#include <iostream>
-#include <set>
 
 namespace drift {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct SweepOptions {
   ConfigOptions config;
@@ -39,10 +28,6 @@ struct SweepOptions {
   bool report = false;
   bool json = false;
 };
-
-std::string count_of(std::size_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 std::string title(const SweepPlan& plan, const SweepFolder& folder, const Terminal& terminal) {
   const std::string separator = terminal.unicode() ? " · " : " | ";
@@ -73,38 +58,26 @@ void list_runs(const SweepPlan& plan, const SweepFolder& folder, Terminal& termi
   terminal.print(text);
 }
 
-std::string command_to_continue(const SweepOptions& options, const SweepFolder& folder) {
-  std::vector<std::string> words = {"drift", "sweep", options.config.file.string(), "--out", folder.path.string()};
-  if (options.launcher != kLocalLauncher) words.insert(words.end(), {"--launcher", options.launcher});
-  if (options.jobs > 0) words.insert(words.end(), {"--jobs", std::to_string(options.jobs)});
-  return shell_command(words, options.config.overrides);
-}
-
 /// Finished runs are kept when the program changes: hours of work are not thrown away unasked. But it is said.
 void warn_of_other_builds(const LoadedSweep& sweep, const SweepResults& results, Terminal& terminal) {
-  std::set<std::string> changed;
-  std::size_t runs = 0;
+  std::size_t changed = 0;
   for (std::size_t number = 0; number < results.records.size(); ++number) {
     const RunRecord& record = results.records[number];
     if (record.status != RunStatus::kFinished) continue;
-    std::set<std::string> different;
-    if (record.version != DRIFT_VERSION) different.insert("drift " + record.version);
-    const RunConfig& config = sweep.plan.runs[number].config;
-    for (const LoadedPlugin* plugin : used_plugins(config, sweep.plugins->registry, sweep.plugins->loader)) {
-      const auto then = record.plugins.find(plugin->name);
-      if (then == record.plugins.end() || then->second != plugin->sha256) different.insert("plugin " + plugin->name);
-    }
-    runs += different.empty() ? 0 : 1;
-    changed.merge(different);
+    const auto used = used_plugins(sweep.plan.runs[number].config, sweep.plugins->registry, sweep.plugins->loader);
+    const bool same = record.version == DRIFT_VERSION && std::ranges::all_of(used, [&](const LoadedPlugin* plugin) {
+                        const auto then = record.plugins.find(plugin->name);
+                        return then != record.plugins.end() && then->second == plugin->sha256;
+                      });
+    changed += same ? 0 : 1;
   }
-  if (runs == 0) return;
-  terminal.print_warning(count_of(runs, "run") + " made by another build (" +
-                         printable(joined({changed.begin(), changed.end()})) +
-                         "); to make them again, remove their folders (see runs.csv) or choose another --out");
+  if (changed == 0) return;
+  terminal.print_warning(count_of(changed, "run") + " made by another build of Drift or of a plugin; to make them " +
+                         "again, remove their folders (see runs.csv) or choose another --out");
 }
 
 std::string results_json(const SweepResults& results, const SweepFolder& folder) {
-  nlohmann::ordered_json json;
+  Json json;
   json["sweep"] = results.plan->file.name;
   json["folder"] = folder.path.string();
   json["cells"] = to_json(result_numbers(results));
@@ -167,7 +140,7 @@ int sweep(const SweepOptions& options) {
   print_json();
   if (outcome.failed > 0) terminal.print(count_of(outcome.failed, "run") + " failed; the same command tries again");
   if (outcome.signal != 0) {
-    terminal.print(printable("continue with  " + command_to_continue(options, folder)));
+    terminal.print(printable("continue with  " + typed_command(folder.path)));
     return 128 + outcome.signal;
   }
   return outcome.failed > 0 ? 1 : 0;

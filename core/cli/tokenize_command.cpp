@@ -1,22 +1,14 @@
-#include <core/base/quote.h>
 #include <core/cli/command.h>
-#include <core/io/json.h>
-#include <core/report/terminal.h>
-#include <core/report/text_table.h>
+#include <core/cli/printing.h>
 #include <core/text/tokenizer.h>
 #include <core/text/utf8.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cstdio>
-#include <iostream>
 #include <iterator>
 
 namespace drift {
 namespace {
-
-using Json = nlohmann::ordered_json;
 using Ids = std::vector<std::int64_t>;
 
 struct TokenizeOptions {

@@ -3,19 +3,18 @@
 #include <core/base/child_process.h>
 #include <core/base/log.h>
 #include <core/base/phase_timer.h>
-#include <core/base/quote.h>
 #include <core/base/thread_limits.h>
 #include <core/base/threads.h>
 #include <core/boundary/checked.h>
 #include <core/boundary/method_name.h>
 #include <core/cli/data_source.h>
 #include <core/cli/memory_check.h>
+#include <core/cli/printing.h>
 #include <core/cli/run_files.h>
 #include <core/cli/run_place.h>
 #include <core/config/config_json.h>
 #include <core/eval/held_out.h>
 #include <core/io/checkpoint.h>
-#include <core/io/json.h>
 #include <core/ranks/launch.h>
 #include <core/ranks/ranks.h>
 #include <core/record/alarms.h>
@@ -23,7 +22,6 @@
 #include <core/record/tensorboard_events.h>
 #include <core/report/profile.h>
 #include <core/report/run_display.h>
-#include <core/report/terminal.h>
 #include <core/sweep/identity.h>
 #include <core/train/memory_plan.h>
 #include <core/train/training_task.h>
@@ -31,29 +29,17 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdlib>
-#include <iostream>
 #include <iterator>
 
 namespace drift {
-namespace fs = std::filesystem;
 namespace {
 
 std::string resume_command(ConfigPurpose purpose, const fs::path& folder) {
   return shell_command({"drift", purpose == ConfigPurpose::kTrain ? "train" : "pretrain",
                         (folder / "config.toml").string(), "--out", folder.string(), "--resume"});
-}
-
-/// As it was typed.
-std::string command_of(const TrainingOptions& options, ConfigPurpose purpose) {
-  std::vector<std::string> words = {"drift", purpose == ConfigPurpose::kTrain ? "train" : "pretrain",
-                                    options.config.file.string()};
-  if (!options.out.empty()) words.insert(words.end(), {"--out", options.out.string()});
-  if (options.resume) words.emplace_back("--resume");
-  return shell_command(std::move(words), options.config.overrides);
 }
 
 LoopSettings loop_settings(const LoadedRun& run, ConfigPurpose purpose, Identity& identity) {
@@ -319,7 +305,7 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   const std::vector<AnsweredItem>& answers = evaluator ? evaluator->answers : none;
   const LoopResult* so_far = nullptr;
   StepRecord last;
-  settings.card = [&] { return files->card(command_of(options, purpose), *so_far, last); };
+  settings.card = [&] { return files->card(typed_command(), *so_far, last); };
   AlarmWatch alarms(config.get<AlarmLimits>());
   if (resumed && first) {
     for (const StepRecord& step : read_metrics(folder->path() / "metrics.jsonl")) {

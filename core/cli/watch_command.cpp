@@ -1,6 +1,5 @@
 #include <core/base/here_and_now.h>
-#include <core/cli/command.h>
-#include <core/cli/recorded_settings.h>
+#include <core/cli/load_run.h>
 #include <core/report/full_screen.h>
 #include <core/report/terminal.h>
 #include <core/report/watch_screen.h>
@@ -11,16 +10,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <iostream>
-#include <string>
+#include <map>
+#include <set>
 #include <system_error>
-#include <vector>
 
 namespace drift {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr double kShortestPause = 0.05;
 
@@ -71,44 +67,26 @@ class Watch {
   explicit Watch(std::vector<fs::path> arguments) : arguments_(std::move(arguments)) {}
 
   const std::vector<WatchedRun>& look() {
-    find_runs();
     const double now = seconds_since_1970();
-    for (std::size_t i = 0; i < runs_.size(); ++i) watches_[i].look(runs_[i], now);
+    std::set<fs::path> seen;
+    runs_.clear();
+    for (const fs::path& argument : arguments_) {
+      for (const IndexedRun& found : watched_runs(argument.lexically_normal())) {
+        if (!seen.insert(found.folder).second) continue;
+        const std::string name = found.name.empty() ? name_of_run(found.folder) : found.name;
+        const auto known =
+            known_.try_emplace(found.folder, RunWatch(found.folder, recorded_settings), WatchedRun{.name = name});
+        auto& [watch, run] = known.first->second;
+        watch.look(run, now);
+        runs_.push_back(run);
+      }
+    }
     return runs_;
   }
 
  private:
-  void find_runs() {
-    std::vector<fs::path> folders;
-    std::vector<std::string> names;
-    for (const fs::path& argument : arguments_) {
-      for (const IndexedRun& found : watched_runs(argument.lexically_normal())) {
-        if (std::ranges::count(folders, found.folder) > 0) continue;
-        folders.push_back(found.folder);
-        names.push_back(found.name.empty() ? name_of_run(found.folder) : found.name);
-      }
-    }
-    if (folders == folders_) return;
-    std::vector<RunWatch> watches;
-    std::vector<WatchedRun> runs;
-    for (std::size_t i = 0; i < folders.size(); ++i) {
-      const auto known = std::ranges::find(folders_, folders[i]);
-      if (known != folders_.end()) {
-        const auto place = known - folders_.begin();
-        watches.push_back(std::move(watches_.begin()[place]));
-        runs.push_back(std::move(runs_.begin()[place]));
-      } else {
-        watches.emplace_back(folders[i], recorded_settings);
-        runs.push_back({.name = names[i]});
-      }
-    }
-    folders_ = std::move(folders);
-    watches_ = std::move(watches);
-    runs_ = std::move(runs);
-  }
-
-  std::vector<fs::path> arguments_, folders_;
-  std::vector<RunWatch> watches_;  ///< one a folder, as the runs
+  std::vector<fs::path> arguments_;
+  std::map<fs::path, std::pair<RunWatch, WatchedRun>> known_;  ///< by folder
   std::vector<WatchedRun> runs_;
 };
 
