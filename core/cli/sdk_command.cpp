@@ -52,7 +52,8 @@ Project find_project(const fs::path& index_file, const std::string& kind, const 
     return {text(entry, "example"),  text(entry, "word"),     text(commands, "shown"),
             text(commands, "setup"), text(commands, "build"), text(commands, "test")};
   }
-  throw UsageError("a " + kind + " cannot be written in " + language, "languages of a " + kind + ": " + joined(languages));
+  throw UsageError("a " + kind + " cannot be written in " + language,
+                   "languages of a " + kind + ": " + joined(languages));
 }
 
 /// my_loss -> MyLoss

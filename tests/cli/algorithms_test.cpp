@@ -1,30 +1,30 @@
 // Every algorithm that ships trains, with its own masks, loss and preset.
 
-#include "tests/support/plugins.h"
-#include "tests/support/training_run.h"
-
-#include <gmock/gmock.h>
+#include <tests/support/plugins.h>
+#include <tests/support/training_run.h>
 
 namespace drift::algorithms_test {
-namespace {
+
+using namespace test;
+using namespace testing;
 
 TEST(Algorithms, EachTrainsTheSmallModelForTwoSteps) {
-  test::TrainingRuns runs;
-  for (const auto& file : std::filesystem::directory_iterator(test::build_dir() / "lib/drift/plugins")) {
+  TrainingRuns runs;
+  for (const auto& file : std::filesystem::directory_iterator(build_dir() / "lib/drift/plugins")) {
     if (file.path().extension() != ".so") continue;
     const std::string plugin = file.path().stem().string().substr(3);  // libNAME.so
-    for (const Algorithm& algorithm : test::load_plugin(plugin).algorithms()) {
+    for (const Algorithm& algorithm : load_plugin(plugin).algorithms()) {
       SCOPED_TRACE(algorithm.name);
-      const auto result = runs.train(algorithm.name, "--algorithm " + algorithm.name +
-                                                         " --steps 2 --set train.inner_iterations=2"
-                                                         " --set filter.success_low=0.0 --set filter.success_high=1.0");
-      ASSERT_EQ(result.status, 0) << result.error;
-      const std::string page = test::read_file(test::source_dir() / "docs/algorithms" / (algorithm.name + ".md"));
+      ASSERT_THAT(runs.train(algorithm.name, "--algorithm " + algorithm.name +
+                                                 " --steps 2 --set train.inner_iterations=2"
+                                                 " --set filter.success_low=0.0 --set filter.success_high=1.0"),
+                  prints());
+      const std::string page = read_file(source_dir() / "docs/algorithms" / (algorithm.name + ".md"));
       double gradients = 0;  // a step without a group whose rewards differ has none
-      for (const auto& step : test::metrics_of(runs.run(algorithm.name))) {
+      for (const auto& step : metrics_of(runs.path(algorithm.name))) {
         for (const auto& [name, value] : step.items()) {
           if (name.starts_with("loss/"))
-            EXPECT_THAT(page, testing::HasSubstr("\n| `" + name.substr(5) + "` | ")) << "Metrics of its page";
+            EXPECT_THAT(page, HasSubstr("\n| `" + name.substr(5) + "` | ")) << "Metrics of its page";
         }
         if (step.contains("grad_norm") && step.at("grad_norm").is_number()) {
           EXPECT_TRUE(step.at("loss").is_number());
@@ -36,5 +36,4 @@ TEST(Algorithms, EachTrainsTheSmallModelForTwoSteps) {
   }
 }
 
-}  // namespace
 }  // namespace drift::algorithms_test

@@ -2,15 +2,14 @@
 
 #include <tests/support/training_run.h>
 
-#include <gtest/gtest.h>
-
 namespace drift::base_checkpoint_test {
-namespace {
+
+using namespace test;
+using namespace testing;
 
 TEST(BaseCheckpoint, IsMadeByPretraining) {
-  test::make_base_checkpoint();
-  EXPECT_TRUE(std::filesystem::exists(test::base_checkpoint() / "model.safetensors"));
+  make_base_checkpoint();
+  EXPECT_TRUE(std::filesystem::exists(base_checkpoint() / "model.safetensors"));
 }
 
-}  // namespace
 }  // namespace drift::base_checkpoint_test

@@ -1,39 +1,22 @@
 // `drift claims`: numbers of a checkpoint beside those of a paper, as a page and as JSON.
 
-#include "tests/support/support.h"
-
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-
-#include <cmath>
-#include <string>
+#include <tests/support/program.h>
 
 namespace drift::claims_cli_test {
-namespace {
 
-using testing::HasSubstr;
-using testing::SizeIs;
+using namespace test;
+using namespace testing;
 
-const std::string kCheckpoint = (test::source_dir() / "assets/sudoku-llada").string();
-const std::string kRun = (test::source_dir() / "configs/quickstart.toml").string();
+const std::string kCheckpoint = source("assets/sudoku-llada");
+const std::string kRun = source("configs/quickstart.toml");
 
-class Claims : public testing::Test {
+class Claims : public Test, public ProgramFolder {
  protected:
-  test::CommandResult claims(const std::string& options) const {
+  CommandResult claims(const std::string& options) const {
     return drift("claims " + kCheckpoint + " --config " + kRun + " --set train.prompts_per_step=4 --out claims " +
                  options);
   }
-  nlohmann::json json(const std::string& options) const {
-    const auto result = claims("--json " + options);
-    EXPECT_EQ(result.status, 0) << result.error;
-    return nlohmann::json::parse(result.output);
-  }
-
-  test::CommandResult drift(const std::string& arguments) const {
-    return test::run_command("cd " + folder_.path().string() + " && " + test::program().string() + " " + arguments);
-  }
-
-  test::TemporaryFolder folder_;
+  nlohmann::json json(const std::string& options) const { return printed_json(claims("--json " + options)); }
 };
 
 double mean_of(const nlohmann::json& claim, const std::string& setting, const std::string& quantity) {
@@ -98,34 +81,31 @@ TEST_F(Claims, ThatNeedDifferingRewardsSayWhyThereAreNone) {
 }
 
 TEST_F(Claims, FillAPage) {
-  const auto result = claims("--only entropy,clipping --batches 2");
-  ASSERT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, HasSubstr("claims/claims.html"));
-  const std::string page = test::read_file(folder_.path() / "claims/claims.html");
+  ASSERT_THAT(claims("--only entropy,clipping --batches 2"), prints("claims/claims.html"));
+  const std::string page = read("claims/claims.html");
   for (const char* shown : {"Probability stands for entropy", "published, LLaDA, MATH", "3232.21", "<svg", "-0.942"})
     EXPECT_THAT(page, HasSubstr(shown));
-  EXPECT_TRUE(nlohmann::json::parse(test::read_file(folder_.path() / "claims/claims.json")).is_object());
+  EXPECT_TRUE(read_json("claims/claims.json").is_object());
 }
 
 TEST_F(Claims, AreReadFromAFileOfOnesOwn) {
-  test::write_file(folder_.path() / "own.toml",
-                   "paper = \"Mine\"\n[[claim]]\nname = \"a\"\ntitle = \"A\"\nstatement = \"S.\"\nsource = \"here\"\n"
-                   "measure = \"tokens\"\nquantities = [\"probability\"]\n");
+  const auto write_own = [&](const std::string& quantity) {
+    write("own.toml",
+          "paper = \"Mine\"\n[[claim]]\nname = \"a\"\ntitle = \"A\"\nstatement = \"S.\"\nsource = \"here\"\n"
+          "measure = \"tokens\"\nquantities = [\"" +
+              quantity + "\"]\n");
+  };
+  write_own("probability");
   const auto result = json("--claims own.toml --batches 1");
   EXPECT_EQ(result["paper"], "Mine");
   EXPECT_EQ(result["claims"][0]["verdict"], "shown");
-  test::write_file(folder_.path() / "own.toml",
-                   "paper = \"Mine\"\n[[claim]]\nname = \"a\"\ntitle = \"A\"\nstatement = \"S.\"\nsource = \"here\"\n"
-                   "measure = \"tokens\"\nquantities = [\"probabilty\"]\n");
+  write_own("probabilty");
   EXPECT_THAT(claims("--claims own.toml").error, HasSubstr("did you mean `probability`?"));
 }
 
 TEST_F(Claims, MistakesAreSaidBeforeTheWeightsAreRead) {
-  const auto unknown = claims("--only entropie");
-  EXPECT_EQ(unknown.status, 2);
-  EXPECT_THAT(unknown.error, HasSubstr("did you mean `entropy`?"));
+  EXPECT_THAT(claims("--only entropie"), mistake("did you mean `entropy`?"));
   EXPECT_THAT(claims("--algorithm wd1").error, HasSubstr("no claims ship for the algorithm `wd1`"));
 }
 
-}  // namespace
 }  // namespace drift::claims_cli_test

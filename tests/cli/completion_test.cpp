@@ -1,54 +1,40 @@
 // Completion in a real bash, from an installation: what bash-completion finds there by itself.
 
-#include <tests/support/support.h>
-
-#include <gmock/gmock.h>
-
-#include <filesystem>
-#include <sstream>
-#include <string>
-#include <vector>
+#include <tests/support/program.h>
 
 namespace drift::completion_test {
-namespace {
+
+using namespace test;
+using namespace testing;
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsSupersetOf;
-using testing::Not;
-using testing::UnorderedElementsAre;
 
 using Words = std::vector<std::string>;
 
-bool is_there(const std::string& tool) { return test::run_command("command -v " + tool).status == 0; }
+bool is_there(const std::string& tool) { return run_command("command -v " + tool).status == 0; }
 
 /// Runs in the root of the repository, where `drift` is the program under test.
-test::CommandResult at_root(const std::string& command) {
-  return test::run_command("cd " + test::source_dir().string() +
-                           " && export PATH=" + test::program().parent_path().string() + ":$PATH && " + command);
+CommandResult at_root(const std::string& command) {
+  return run_command("cd " + source_dir().string() + " && export PATH=" + program().parent_path().string() +
+                     ":$PATH && " + command);
 }
 
-class InBash : public testing::Test {
+class InBash : public Test {
  protected:
   static void SetUpTestSuite() {
-    prefix_ = std::make_unique<test::TemporaryFolder>();
-    const auto installed = test::run_command("cmake -DCMAKE_INSTALL_PREFIX=" + prefix_->path().string() + " -P " +
-                                             (test::build_dir() / "core/cli/cmake_install.cmake").string());
-    ASSERT_EQ(installed.status, 0) << installed.output << installed.error;
+    prefix_ = std::make_unique<ProgramFolder>();
+    ASSERT_THAT(run_command("cmake -DCMAKE_INSTALL_PREFIX=" + prefix_->path().string() + " -P " +
+                            (build_dir() / "core/cli/cmake_install.cmake").string()),
+                prints());
   }
   static void TearDownTestSuite() { prefix_.reset(); }
 
-  static fs::path share() { return prefix_->path() / "share"; }
+  static fs::path share() { return prefix_->path("share"); }
 
   void SetUp() override {
     if (!fs::exists("/usr/share/bash-completion/bash_completion")) GTEST_SKIP() << "no bash-completion";
   }
-  static std::string script(const std::string& name) {
-    return (test::source_dir() / "tests/cli/shells" / name).string();
-  }
+  static std::string script(const std::string& name) { return (source_dir() / "tests/cli/shells" / name).string(); }
   static Words offered(const std::string& line) {
     const auto result =
         at_root("XDG_DATA_DIRS=" + share().string() + " bash --norc " + script("complete.bash") + " '" + line + "'");
@@ -59,7 +45,7 @@ class InBash : public testing::Test {
     return words;
   }
 
-  static inline std::unique_ptr<test::TemporaryFolder> prefix_;
+  static inline std::unique_ptr<ProgramFolder> prefix_;
 };
 
 TEST_F(InBash, OffersCommands) {
@@ -101,35 +87,32 @@ TEST_F(InBash, OffersKeysAndTheirValuesAfterSet) {
 
 TEST_F(InBash, OffersFilesAndFolders) {
   EXPECT_THAT(offered("drift train configs/qu"), ElementsAre("configs/quickstart.toml"));
-  EXPECT_THAT(offered("drift train READ"), testing::IsEmpty()) << "not a TOML file";
+  EXPECT_THAT(offered("drift train READ"), IsEmpty()) << "not a TOML file";
   EXPECT_THAT(offered("drift plugin check READ"), ElementsAre("README.md"));
   EXPECT_THAT(offered("drift train --out do"), ElementsAre("docs"));
 }
 
 TEST_F(InBash, CompletesWhatIsTyped) {
   if (!is_there("script")) GTEST_SKIP() << "no `script` to make a terminal with";
-  if (const auto missing = test::missing_terminal(); !missing.empty()) GTEST_SKIP() << missing;
-  const test::TemporaryFolder folder;
-  test::write_file(folder.path() / "rc", "source " + (share() / "bash-completion/completions/drift").string() +
-                                             "\ndrift() { printf '%s:%s;\\n' RAN \"$*\"; }\n");
-  test::write_file(folder.path() / "typed",
-                   "drift train --set run.devi\tcu\t\n"
-                   "drift tr\tconfigs/quic\t--device=cp\t\n"
-                   "drift train --out do\t\n");
-  const auto result = at_root("bash " + script("typed.bash") + " " + (folder.path() / "rc").string() + " <" +
-                              (folder.path() / "typed").string());
+  if (const auto missing = missing_terminal(); !missing.empty()) GTEST_SKIP() << missing;
+  const ProgramFolder folder;
+  folder.write("rc", "source " + (share() / "bash-completion/completions/drift").string() +
+                         "\ndrift() { printf '%s:%s;\\n' RAN \"$*\"; }\n");
+  folder.write("typed",
+               "drift train --set run.devi\tcu\t\n"
+               "drift tr\tconfigs/quic\t--device=cp\t\n"
+               "drift train --out do\t\n");
+  const auto result =
+      at_root("bash " + script("typed.bash") + " " + folder.path("rc").string() + " <" + folder.path("typed").string());
   EXPECT_THAT(result.output, HasSubstr("RAN:train --set run.device=cuda;"));
   EXPECT_THAT(result.output, HasSubstr("RAN:train configs/quickstart.toml --device=cpu;"));
   EXPECT_THAT(result.output, HasSubstr("RAN:train --out docs/;"));
 }
 
 TEST(Completion, IsAScriptThatBashCanReadAndNoListedCommand) {
-  const auto result = at_root("drift completion | bash -n");
-  EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_EQ(result.error, "");
+  EXPECT_THAT(at_root("drift completion | bash -n"), warns(IsEmpty()));
   EXPECT_THAT(at_root("drift --help").output, Not(HasSubstr("completion")));
   EXPECT_THAT(at_root("drift completion --help").output, HasSubstr("usage: drift completion"));
 }
 
-}  // namespace
 }  // namespace drift::completion_test

@@ -2,28 +2,17 @@
 
 #include <tests/support/training_run.h>
 
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-
-#include <filesystem>
-#include <sstream>
-#include <string>
-#include <vector>
-
 namespace drift::data_test {
-namespace {
+
+using namespace test;
+using namespace testing;
 
 using nlohmann::json;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
-using testing::SizeIs;
 
-std::string quickstart() { return (test::source_dir() / "configs/quickstart.toml").string(); }
+std::string quickstart() { return source("configs/quickstart.toml"); }
 
 /// Three sums and a held-out one; the reward `countdown` reads their references.
-class Data : public testing::Test {
+class Data : public Test, public ProgramFolder {
  protected:
   Data() {
     write("train.jsonl", R"({"question": "3,7,12=48", "truth": {"numbers": [3, 7, 12], "target": 48}})"
@@ -44,31 +33,18 @@ instruction = "Solve {question}"
 name = "countdown"
 )");
   }
-
-  void write(const std::string& name, const std::string& content) const {
-    test::write_file(folder_.path() / name, content);
-  }
-  test::CommandResult drift(const std::string& arguments) const {
-    return test::run_command("cd " + folder_.path().string() + " && " + test::program().string() + " " + arguments);
-  }
-
-  test::TemporaryFolder folder_;
 };
 
 TEST_F(Data, StatsCountItemsAndLengths) {
-  const auto result = drift("data check run.toml --stats");
-  ASSERT_EQ(result.status, 0) << result.error;
-  EXPECT_EQ(result.error, "");
-  EXPECT_THAT(result.output, HasSubstr("training, items: 3\n"));
-  EXPECT_THAT(result.output, HasSubstr("question, characters  median 7   5 % 7   95 % 9   from 7 to 9\n"));
-  EXPECT_THAT(result.output, HasSubstr("answers               JSON 3\n"));
-  EXPECT_THAT(result.output, HasSubstr("held out, items: 1\n"));
-  EXPECT_THAT(result.output, HasSubstr("questions in both: 0\n"));
-  EXPECT_THAT(result.output, HasSubstr("tokens are not counted: no model is named: --model FOLDER\n"));
+  ASSERT_THAT(drift("data check run.toml --stats"),
+              AllOf(prints("training, items: 3\n", "question, characters  median 7   5 % 7   95 % 9   from 7 to 9\n",
+                           "answers               JSON 3\n", "held out, items: 1\n", "questions in both: 0\n",
+                           "tokens are not counted: no model is named: --model FOLDER\n"),
+                    warns(IsEmpty())));
 }
 
 TEST_F(Data, StatsAreAlsoJson) {
-  const auto found = json::parse(drift("data check run.toml --stats --json").output);
+  const auto found = printed_json(drift("data check run.toml --stats --json"));
   EXPECT_EQ(found.at("task"), "dataset");
   EXPECT_EQ(found.at("training").at("items"), 3);
   EXPECT_EQ(found.at("training").at("question_characters").at("maximum"), 9);
@@ -77,28 +53,23 @@ TEST_F(Data, StatsAreAlsoJson) {
 }
 
 TEST_F(Data, ShowPrintsTheFirstItemOfEachSet) {
-  const auto result = drift("data check run.toml --show 1");
-  ASSERT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, HasSubstr("training item train.jsonl:1\n"));
-  EXPECT_THAT(result.output, HasSubstr("| Solve 3,7,12=48\n"));
-  EXPECT_THAT(result.output, HasSubstr("reference\n| {\"numbers\":[3,7,12],\"target\":48}\n"));
-  EXPECT_THAT(result.output, HasSubstr("held-out item test.jsonl:1\n"));
-  EXPECT_THAT(result.output, Not(HasSubstr("train.jsonl:2")));
+  ASSERT_THAT(drift("data check run.toml --show 1"),
+              prints("training item train.jsonl:1\n", "| Solve 3,7,12=48\n",
+                     "reference\n| {\"numbers\":[3,7,12],\"target\":48}\n", "held-out item test.jsonl:1\n",
+                     Not(HasSubstr("train.jsonl:2"))));
 }
 
 TEST_F(Data, ShowFindsItemsByTheirNames) {
   const auto one = drift("data check run.toml --id train.jsonl:3 --json");
-  ASSERT_EQ(one.status, 0) << one.error;
+  ASSERT_THAT(one, prints());
   EXPECT_EQ(json::parse(one.output).at("question"), "1,2,4=7");
-  const auto none = drift("data check run.toml --id train.jsonl:4");
-  EXPECT_EQ(none.status, 1);
-  EXPECT_THAT(none.error, HasSubstr("the task has no item `train.jsonl:4`"));
+  EXPECT_THAT(drift("data check run.toml --id train.jsonl:4"), fails("the task has no item `train.jsonl:4`"));
   EXPECT_EQ(drift("data check run.toml --show 0").status, 2);
 }
 
 TEST_F(Data, ShowPrintsWhatTheModelReads) {
   write("grids.toml", "extends = [\"" + quickstart() + "\"]\n");
-  const auto shown = json::parse(drift("data check grids.toml --show 1 --json | head -n 1").output);
+  const auto shown = printed_json(drift("data check grids.toml --show 1 --json | head -n 1"));
   EXPECT_EQ(shown.at("set"), "training");
   EXPECT_EQ(shown.at("prompt"), shown.at("question"));
   EXPECT_THAT(shown.at("token_ids"), SizeIs(21));
@@ -107,17 +78,15 @@ TEST_F(Data, ShowPrintsWhatTheModelReads) {
 }
 
 TEST_F(Data, CheckIsContentWithGoodData) {
-  const auto result = drift("data check run.toml");
-  EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, HasSubstr("note   3 training items, 1 held-out items\n"));
-  EXPECT_THAT(result.output, HasSubstr("nothing is wrong\n"));
+  EXPECT_THAT(drift("data check run.toml"),
+              prints("note   3 training items, 1 held-out items\n", "nothing is wrong\n"));
   EXPECT_EQ(drift("data check " + quickstart()).status, 0) << "generators are checked as well";
 }
 
 TEST_F(Data, AMissingFileLeadsToWhereDataComesFrom) {
-  std::filesystem::remove(folder_.path() / "test.jsonl");
+  std::filesystem::remove(path("test.jsonl"));
   const auto result = drift("data check run.toml");
-  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result, fails());
   EXPECT_THAT(result.output + result.error,
               AllOf(HasSubstr("test.jsonl: No such file"), HasSubstr("scripts/fetch_data"), HasSubstr("docs/data.md")));
 }
@@ -126,11 +95,10 @@ TEST_F(Data, CheckFindsBadRecordsAndOverlap) {
   write("test.jsonl",
         "{}\n"
         R"({"question": "1, 2, 3 = 6", "truth": {"numbers": [1, 2, 3], "target": 6}})");
-  const auto result = drift("data check run.toml");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, HasSubstr("test.jsonl record 1 (line 1): `question` is missing"));
-  EXPECT_THAT(result.output, HasSubstr("train.jsonl record 2 (line 2) = test.jsonl record 2 (line 2): 1,2,3=6"));
-  EXPECT_THAT(result.output, HasSubstr("the data cannot be used as it is"));
+  EXPECT_THAT(drift("data check run.toml"),
+              finds("test.jsonl record 1 (line 1): `question` is missing",
+                    "train.jsonl record 2 (line 2) = test.jsonl record 2 (line 2): 1,2,3=6",
+                    "the data cannot be used as it is"));
   const auto found = json::parse(drift("data check run.toml --json").output);
   EXPECT_EQ(found.at("ok"), false);
   EXPECT_THAT(found.at("findings"), SizeIs(1));
@@ -139,7 +107,7 @@ TEST_F(Data, CheckFindsBadRecordsAndOverlap) {
 TEST_F(Data, CheckFindsSetsWithoutItems) {
   const auto said = [&](const std::string& more = "") {
     const auto result = drift("data check run.toml" + more);
-    EXPECT_EQ(result.status, 1) << result.output;
+    EXPECT_THAT(result, fails());
     return result.output;
   };
   write("train.jsonl", "{}\n{}\n");
@@ -159,9 +127,8 @@ TEST_F(Data, CheckFindsOverlapInAnotherSpelling) {
 
 TEST_F(Data, CheckFindsReferencesThatTheRewardCannotRead) {
   write("test.jsonl", R"({"question": "2,2,2=6", "truth": "6"})");
-  const auto result = drift("data check run.toml");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, HasSubstr("references that the reward `countdown` cannot judge, 1:\n  test.jsonl:1: "));
+  EXPECT_THAT(drift("data check run.toml"),
+              finds("references that the reward `countdown` cannot judge, 1:\n  test.jsonl:1: "));
   EXPECT_EQ(drift("data check run.toml --set task.data_type=countdown").status, 1);
 }
 
@@ -172,10 +139,9 @@ TEST_F(Data, CheckFindsTruthsThatAreNoMathematics) {
     records += std::string(R"({"question": "q", "truth": )") + truth + "}\n";
   write("train.jsonl", records);
   write("test.jsonl", records.substr(0, records.find('\n')));
-  const auto result = drift("data check run.toml --set reward.name=math --set task.overlap=allow");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, AllOf(HasSubstr("references that the reward `math` cannot judge, 3:\n  train.jsonl:2: "),
-                                   HasSubstr("\n  train.jsonl:4: "), HasSubstr("\n  train.jsonl:5: ")));
+  EXPECT_THAT(drift("data check run.toml --set reward.name=math --set task.overlap=allow"),
+              finds("references that the reward `math` cannot judge, 3:\n  train.jsonl:2: ", "\n  train.jsonl:4: ",
+                    "\n  train.jsonl:5: "));
 }
 
 TEST_F(Data, CheckFindsSpecialTokensInQuestions) {
@@ -190,9 +156,7 @@ TEST_F(Data, CheckFindsSpecialTokensInQuestions) {
   };
   const std::string said = "questions with special tokens, which control the model, 1:\n  a.jsonl:2: <|";
   EXPECT_THAT(check("12<|sep|>").output, AllOf(HasSubstr("note   " + said), HasSubstr("special_tokens = \"text\"")));
-  const auto mask = check("1<|mask|>");
-  EXPECT_EQ(mask.status, 1);
-  EXPECT_THAT(mask.output, HasSubstr("wrong  " + said + "mask|>"));
+  EXPECT_THAT(check("1<|mask|>"), finds("wrong  " + said + "mask|>"));
   EXPECT_THAT(check("12").output, Not(HasSubstr("special tokens")));
 }
 
@@ -207,20 +171,18 @@ TEST_F(Data, AConversationNeedsTurns) {
 class ShippedTasks : public Data {
  protected:
   void SetUp() override {
-    const auto missing = test::missing_data({"MATH_train.json", "MATH_rldf.json", "MATH500.json", "gsm8k_test.json",
-                                             "MBPP_train.json", "MBPP.json", "HumanEval.json"});
+    const auto missing = missing_data({"MATH_train.json", "MATH_rldf.json", "MATH500.json", "gsm8k_test.json",
+                                       "MBPP_train.json", "MBPP.json", "HumanEval.json"});
     if (!missing.empty()) GTEST_SKIP() << missing;
   }
   static std::string task(const std::string& name) {
-    return (test::source_dir() / "configs/tasks" / (name + ".toml")).string();
+    return (source_dir() / "configs/tasks" / (name + ".toml")).string();
   }
 };
 
 TEST_F(ShippedTasks, HoldWhatTheirPageSays) {
   const auto expect = [&](const std::string& name, int training, int held_out) {
-    const auto result = drift("data check " + task(name) + " --stats --json");
-    ASSERT_EQ(result.status, 0) << result.error;
-    const auto found = json::parse(result.output);
+    const auto found = printed_json(drift("data check " + task(name) + " --stats --json"));
     EXPECT_EQ(found.at("training").at("items"), training) << name;
     EXPECT_EQ(found.at("held_out").at("items"), held_out) << name;
     EXPECT_EQ(found.at("overlap"), 0) << name;
@@ -235,27 +197,25 @@ TEST_F(ShippedTasks, HoldWhatTheirPageSays) {
 }
 
 TEST_F(ShippedTasks, AreCheckedToTheirLastReference) {
-  const auto good = drift("data check " + task("math"));
-  EXPECT_EQ(good.status, 0) << good.output;
-  const auto overlap = drift("data check " + task("math-rldf") + " --set task.overlap=refuse");
-  EXPECT_EQ(overlap.status, 1);
-  EXPECT_THAT(overlap.output, HasSubstr("248 training questions are also in the evaluation set:"));
+  EXPECT_THAT(drift("data check " + task("math")), prints());
+  EXPECT_THAT(drift("data check " + task("math-rldf") + " --set task.overlap=refuse"),
+              finds("248 training questions are also in the evaluation set:"));
 }
 
 /// Grids out of a file, as `drift data check --show N --json` writes them: a run on a list.
-class ListedTraining : public testing::Test {
+class ListedTraining : public Test, public TrainingRuns {
  protected:
   ListedTraining() {
     std::string records;
-    std::istringstream lines(runs_.drift("data check run.toml --show 6 --json").output);
+    std::istringstream lines(drift("data check run.toml --show 6 --json").output);
     for (std::string line; std::getline(lines, line);) {
       if (line.starts_with("{\"set\":\"training\"")) records += line + "\n";
     }
-    test::write_file(runs_.path() / "grids.jsonl", records);
+    write("grids.jsonl", records);
     auto longer = json::parse(records.substr(0, records.find('\n')));
     longer["question"] = longer["question"].get<std::string>() + "1234";
-    test::write_file(runs_.path() / "longer.jsonl", longer.dump());
-    test::write_file(runs_.path() / "listed.toml", R"(extends = ["run.toml"]
+    write("longer.jsonl", longer.dump());
+    write("listed.toml", R"(extends = ["run.toml"]
 [task]
 name = "dataset"
 training_files = ["grids.jsonl", "longer.jsonl"]
@@ -268,73 +228,61 @@ name = "sudoku"
 score = "cells"
 )");
   }
-
-  test::TrainingRuns runs_;
 };
 
 TEST_F(ListedTraining, LeavesOutLongPromptsAndSaysSo) {
-  const auto result = runs_.drift("train listed.toml --out a --steps 2");
-  ASSERT_EQ(result.status, 0) << result.error;
+  const auto result = drift("train listed.toml --out a --steps 2");
+  ASSERT_THAT(result, prints());
   const std::string note = "1 of 7 training items have prompts of more than 21 tokens: left out";
   EXPECT_THAT(result.output, HasSubstr(note));
-  EXPECT_THAT(test::read_file(runs_.run("a/log.txt")), HasSubstr(note));
-  EXPECT_THAT(test::metrics_of(runs_.run("a")), SizeIs(2));
-  EXPECT_THAT(runs_.drift("data check listed.toml --stats").output,
+  EXPECT_THAT(read("a/log.txt"), HasSubstr(note));
+  EXPECT_THAT(metrics_in("a"), SizeIs(2));
+  EXPECT_THAT(drift("data check listed.toml --stats").output,
               HasSubstr("prompts over max_prompt_tokens = 21, which training leaves out: 1\n"));
 }
 
 TEST_F(ListedTraining, ContinuesWithTheSameItems) {
-  ASSERT_EQ(runs_.drift("train listed.toml --out a").status, 0);
-  ASSERT_EQ(runs_.drift("train listed.toml --out b --steps 2").status, 0);
-  EXPECT_EQ(runs_.drift("train listed.toml --out b --resume --steps 4").status, 0);
-  EXPECT_EQ(test::difference(runs_.run("b"), runs_.run("a")), "");
+  ASSERT_EQ(drift("train listed.toml --out a").status, 0);
+  ASSERT_EQ(drift("train listed.toml --out b --steps 2").status, 0);
+  EXPECT_EQ(drift("train listed.toml --out b --resume --steps 4").status, 0);
+  EXPECT_EQ(difference_of("b", "a"), "");
 }
 
 TEST_F(ListedTraining, IsRefusedWhereNoItemIsLeft) {
-  const auto check = runs_.drift("data check listed.toml --set task.max_prompt_tokens=20");
-  EXPECT_EQ(check.status, 1);
-  EXPECT_THAT(check.output, HasSubstr("wrong  7 training prompts have more than 20 tokens"));
-  const auto none = runs_.drift("train listed.toml --out a --set task.max_prompt_tokens=20");
-  EXPECT_EQ(none.status, 1);
-  EXPECT_THAT(none.error, HasSubstr("7 of 7 training items have prompts of more than 20 tokens"));
-  const auto no_list = runs_.drift("train run.toml --out a --set task.max_prompt_tokens=20");
-  EXPECT_EQ(no_list.status, 1);
-  EXPECT_THAT(no_list.error, HasSubstr("task.max_prompt_tokens selects from a list of items, but the task `sudoku`"));
-  const auto nothing = runs_.drift(
-      "train listed.toml --out a --set 'task.training_files=[]' --set "
-      "'task.held_out_files=[\"grids.jsonl\"]'");
-  EXPECT_EQ(nothing.status, 1);
-  EXPECT_THAT(nothing.error, HasSubstr("the task `dataset` has no training items"));
-  EXPECT_FALSE(std::filesystem::exists(runs_.run("a"))) << "no partial files remain";
+  EXPECT_THAT(drift("data check listed.toml --set task.max_prompt_tokens=20"),
+              finds("wrong  7 training prompts have more than 20 tokens"));
+  EXPECT_THAT(drift("train listed.toml --out a --set task.max_prompt_tokens=20"),
+              fails("7 of 7 training items have prompts of more than 20 tokens"));
+  EXPECT_THAT(drift("train run.toml --out a --set task.max_prompt_tokens=20"),
+              fails("task.max_prompt_tokens selects from a list of items, but the task `sudoku`"));
+  EXPECT_THAT(drift("train listed.toml --out a --set 'task.training_files=[]' --set "
+                    "'task.held_out_files=[\"grids.jsonl\"]'"),
+              fails("the task `dataset` has no training items"));
+  EXPECT_FALSE(std::filesystem::exists(path("a"))) << "no partial files remain";
 }
 
 TEST_F(ListedTraining, ImitatesItsDemonstrations) {
-  const auto result = runs_.drift(
-      "pretrain listed.toml --out a --steps 2 --set pretrain.batch_size=3 "
-      "--set pretrain.response_length=20");
-  ASSERT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, HasSubstr("left out"));
+  ASSERT_THAT(drift("pretrain listed.toml --out a --steps 2 --set pretrain.batch_size=3 "
+                    "--set pretrain.response_length=20"),
+              prints("left out"));
 }
 
 TEST(DataShow, EscapeSequencesOfTheDataDoNotReachTheTerminal) {
-  const test::TemporaryFolder folder;
-  test::write_file(
-      folder.path() / "items.jsonl",
+  const ProgramFolder folder;
+  folder.write(
+      "items.jsonl",
       R"({"id":"a\u001b[2J","question":"\u001b]0;owned\u0007 what\u009b31m is 1+1?","ground_truth_answer":"2"})"
       "\n");
-  test::write_file(
-      folder.path() / "run.toml",
+  folder.write(
+      "run.toml",
       "[task]\nname = \"dataset\"\ntraining_files = [\"items.jsonl\"]\nid_column = \"id\"\n\"bad\\u001b[31m\" = 1\n");
-  const auto wrong = test::run_command("cd " + folder.path().string() + " && " + test::program().string() +
-                                       " data check run.toml --show 1");
-  const auto shown = test::run_command("cd " + folder.path().string() + " && sed -i /bad/d run.toml && " +
-                                       test::program().string() + " data check run.toml --show 1");
+  const auto wrong = folder.drift("data check run.toml --show 1");
+  const auto shown = folder.drift("data check run.toml --show 1", "sed -i /bad/d run.toml &&");
   for (const auto& result : {wrong, shown}) {
     for (const char* raw : {"\x1b", "\x07", "\xc2\x9b"})
       EXPECT_EQ((result.output + result.error).find(raw), std::string::npos) << result.output << result.error;
   }
-  EXPECT_THAT(shown.output, testing::HasSubstr("\\x1b]0;owned\\x07 what\\x9b31m is 1+1?")) << shown.error;
+  EXPECT_THAT(shown.output, HasSubstr("\\x1b]0;owned\\x07 what\\x9b31m is 1+1?")) << shown.error;
 }
 
-}  // namespace
 }  // namespace drift::data_test

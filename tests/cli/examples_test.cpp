@@ -1,46 +1,35 @@
 // What is printed can be typed: the examples of --help and the commands of the pages, from the root of the repository
 // and in their order. Long ones are shortened by settings; where a model or data do not ship, the error must name them.
 
-#include <tests/support/support.h>
+#include <tests/support/program.h>
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <regex>
-#include <set>
-#include <sstream>
-#include <string>
-#include <vector>
 
 namespace drift::examples_test {
-namespace {
+
+using namespace test;
+using namespace testing;
 
 namespace fs = std::filesystem;
 
 /// What looks like the root of the repository with a build in it, and is not. It never has data/: its commands do the
 /// same whether or not somebody fetched the data.
-class Root {
+class Root : public ProgramFolder {
  public:
   Root() {
-    for (const fs::directory_entry& entry : fs::directory_iterator(test::source_dir())) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(source_dir())) {
       const std::string name = entry.path().filename();
-      if (name != "build" && name != "runs" && name != "data") fs::create_symlink(entry.path(), folder_.path() / name);
+      if (name != "build" && name != "runs" && name != "data") fs::create_symlink(entry.path(), path(name));
     }
-    fs::create_directory(folder_.path() / "build");
-    fs::create_symlink(test::build_dir(), folder_.path() / "build/release");
+    fs::create_directory(path("build"));
+    fs::create_symlink(build_dir(), path("build/release"));
   }
 
-  const fs::path& path() const { return folder_.path(); }
-
-  test::CommandResult run(const std::string& command) const {
-    test::write_file(folder_.path() / "command.sh", "export PATH=build/release/bin:$PATH\n" + command + "\n");
-    return test::run_command("cd " + folder_.path().string() + " && bash command.sh");
+  CommandResult run(const std::string& command) const {
+    write("command.sh", "export PATH=build/release/bin:$PATH\n" + command + "\n");
+    return run_command("cd " + path().string() + " && bash command.sh");
   }
-
- private:
-  test::TemporaryFolder folder_;
 };
 
 /// The commands between "example: " and the end of the help or an empty line.
@@ -61,7 +50,7 @@ constexpr const char* kEndOfTutorial = "## Kinds and languages";  // tutorial_te
 std::vector<std::string> commands_on(const fs::path& page) {
   static const std::regex kCommand(R"(^(?:    )?(?:\$ )?(?:build/release/bin/)?(drift .*?)(?:\s+#.*)?$)");
   std::vector<std::string> commands;
-  std::string text = test::read_file(page);
+  std::string text = read_file(page);
   if (page.filename() == "sdk.md") text.erase(0, text.find(kEndOfTutorial));
   std::istringstream lines(text);
   bool fenced = false;
@@ -74,9 +63,9 @@ std::vector<std::string> commands_on(const fs::path& page) {
 }
 
 std::vector<fs::path> pages() {
-  std::vector<fs::path> found = {test::source_dir() / "README.md", test::source_dir() / "CONTRIBUTING.md"};
+  std::vector<fs::path> found = {source_dir() / "README.md", source_dir() / "CONTRIBUTING.md"};
   for (const char* folder : {"docs", "plugins", "assets"}) {
-    for (const auto& entry : fs::recursive_directory_iterator(test::source_dir() / folder)) {
+    for (const auto& entry : fs::recursive_directory_iterator(source_dir() / folder)) {
       if (entry.path().extension() == ".md") found.push_back(entry.path());
     }
   }
@@ -108,19 +97,18 @@ std::string shortened(const std::string& command) {
 /// What the pages' examples stand on: names that a reader replaces by his own, and what earlier commands would have
 /// made.
 void prepare(const Root& root) {
-  fs::create_symlink(test::source_dir() / "assets/sudoku-llada", root.path() / "DIR");
-  test::write_file(root.path() / "run.toml", "extends = [\"configs/quickstart.toml\"]\n");
-  test::write_file(root.path() / "responses.jsonl", R"({"response": "so \\boxed{3/4}", "reference": "\\frac{6}{8}"})"
-                                                    "\n");
-  test::write_file(root.path() / "texts.jsonl", "{\"text\": \"0123\"}\n");
-  const auto trained =
-      root.run("drift train configs/quickstart.toml --steps 1 --set evaluation.items=4 --out runs/mine");
-  ASSERT_EQ(trained.status, 0) << trained.error;
+  fs::create_symlink(source_dir() / "assets/sudoku-llada", root.path("DIR"));
+  root.write("run.toml", "extends = [\"configs/quickstart.toml\"]\n");
+  root.write("responses.jsonl", R"({"response": "so \\boxed{3/4}", "reference": "\\frac{6}{8}"})"
+                                "\n");
+  root.write("texts.jsonl", "{\"text\": \"0123\"}\n");
+  ASSERT_THAT(root.run("drift train configs/quickstart.toml --steps 1 --set evaluation.items=4 --out runs/mine"),
+              prints());
 }
 
 /// Models, data, programs and runs of hours that users have and the repository has not: a clear error says what is
 /// missing.
-bool lacks_what_does_not_ship(const test::CommandResult& result) {
+bool lacks_what_does_not_ship(const CommandResult& result) {
   const std::string text = result.output + result.error;
   return (result.status == 1 || result.status == 2) && text.find("unknown") == std::string::npos &&
          std::ranges::any_of(
@@ -182,7 +170,7 @@ std::vector<std::string> shell_lines_on(const fs::path& page) {
   static const std::regex kShell(
       R"(^(?:\$ )?((?:[A-Z_]+=\S+ )*(?:\S*/)?(?:drift|cmake|ctest|mpirun|srun|sbatch|python3|pip|hf|gdb|cc|export|source|for|cd|time|scripts/\S+|tests/\S+|bench/\S+|build/\S+) .*?|(?:scripts|tests|bench)/\S+)(?:\s+#.*)?$)");
   std::vector<std::string> lines;
-  std::istringstream text(test::read_file(page));
+  std::istringstream text(read_file(page));
   bool fenced = false, is_toml = false;
   std::smatch found;
   for (std::string line; std::getline(text, line);) {
@@ -196,12 +184,12 @@ std::vector<std::string> shell_lines_on(const fs::path& page) {
 TEST(Pages, EveryCommandIsTriedOrKnownNotToBe) {
   const std::vector<fs::path> tried_pages = pages();
   std::vector<fs::path> all = tried_pages;
-  for (const auto& entry : fs::recursive_directory_iterator(test::source_dir() / "sdk/examples")) {
+  for (const auto& entry : fs::recursive_directory_iterator(source_dir() / "sdk/examples")) {
     if (entry.path().extension() == ".md") all.push_back(entry.path());
   }
   std::set<const LeftOut*> used;
   for (const fs::path& path : all) {
-    const std::string page = fs::relative(path, test::source_dir());
+    const std::string page = fs::relative(path, source_dir());
     const bool is_tried = std::ranges::count(tried_pages, path) > 0;
     for (const std::string& line : shell_lines_on(path)) {
       const bool is_ours = line.starts_with("drift ") || line.starts_with("build/release/bin/drift ");
@@ -229,9 +217,9 @@ TEST(Sources, NameNoCommandThatDoesNotExist) {
   static const std::regex kNamed(R"re((?:[`(]|"|  )drift ([a-z-]+)[ `)"])re");
   int named = 0;
   for (const char* folder : {"core", "plugins"}) {
-    for (const auto& entry : fs::recursive_directory_iterator(test::source_dir() / folder)) {
+    for (const auto& entry : fs::recursive_directory_iterator(source_dir() / folder)) {
       if (entry.path().extension() != ".cpp") continue;
-      const std::string text = test::read_file(entry.path());
+      const std::string text = read_file(entry.path());
       for (std::sregex_iterator found(text.begin(), text.end(), kNamed), end; found != end; ++found, ++named)
         EXPECT_TRUE(known.contains((*found)[1])) << entry.path() << ": " << found->str();
     }
@@ -261,10 +249,9 @@ TEST(Examples, WorkAsPrinted) {
   ASSERT_GT(commands.size(), 22u);
   for (const std::string& command : commands) {
     const auto result = root.run(command);
-    EXPECT_EQ(result.status, 0) << command << "\n" << result.output << result.error;
+    EXPECT_THAT(result, prints()) << command;
     EXPECT_NE(result.output, "") << command;
   }
 }
 
-}  // namespace
 }  // namespace drift::examples_test

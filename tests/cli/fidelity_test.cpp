@@ -1,29 +1,19 @@
 // `drift fidelity` on the model that ships for it.
 
-#include "tests/support/support.h"
-
-#include <nlohmann/json.hpp>
-
-#include <gmock/gmock.h>
-
-#include <algorithm>
+#include <tests/support/program.h>
 
 namespace drift::fidelity_test {
-namespace {
 
-using testing::HasSubstr;
+using namespace test;
+using namespace testing;
+
 using Json = nlohmann::json;
 
-test::CommandResult fidelity(const std::string& arguments) {
-  return test::run_command(test::program().string() + " fidelity " +
-                           (test::source_dir() / "configs/fidelity.toml").string() + " " + arguments);
+CommandResult fidelity(const std::string& arguments) {
+  return run_command(program().string() + " fidelity " + source("configs/fidelity.toml") + " " + arguments);
 }
 
-Json printed(const std::string& arguments) {
-  const auto result = fidelity(arguments + " --json");
-  EXPECT_EQ(result.status, 0) << result.error;
-  return Json::parse(result.output, nullptr, /*allow_exceptions=*/false);
-}
+Json printed(const std::string& arguments) { return printed_json(fidelity(arguments + " --json")); }
 
 TEST(FidelityCommand, ComparesEveryAlgorithmWithTheExactGradient) {
   const Json json = printed("--algorithms all --decoders random,confidence --views 2,1 --draws 8");
@@ -60,14 +50,12 @@ TEST(FidelityCommand, GivesTheSameNumbersAgain) {
 }
 
 TEST(FidelityCommand, WritesATable) {
-  const test::TemporaryFolder folder;
-  const auto csv = folder.path() / "out.csv";
-  const auto result = fidelity("--decoders random --views 1,2 --draws 6 --csv " + csv.string());
-  EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, HasSubstr("2,401 responses, 4,096 states"));
-  EXPECT_THAT(result.output, HasSubstr("norm ratio"));
-  const std::string table = test::read_file(csv);
-  EXPECT_THAT(table, testing::StartsWith("method,decoder,views,draws,contexts,steps,forwards,bias,"));
+  const ProgramFolder folder;
+  const auto csv = folder.path("out.csv");
+  EXPECT_THAT(fidelity("--decoders random --views 1,2 --draws 6 --csv " + csv.string()),
+              prints("2,401 responses, 4,096 states", "norm ratio"));
+  const std::string table = read_file(csv);
+  EXPECT_THAT(table, StartsWith("method,decoder,views,draws,contexts,steps,forwards,bias,"));
   EXPECT_EQ(std::ranges::count(table, '\n'), 3);
 }
 
@@ -78,8 +66,8 @@ TEST(FidelityCommand, ComparesWithAReferenceOfManyViewsBlockByBlock) {
     if (row.at("views") == 1) parts.push_back(row.at("part"));
     EXPECT_LE(row.at("cosine"), 1.000001) << row;
   }
-  EXPECT_THAT(parts, testing::Contains("all"));
-  EXPECT_THAT(parts, testing::Contains("model.transformer.blocks.1"));
+  EXPECT_THAT(parts, Contains("all"));
+  EXPECT_THAT(parts, Contains("model.transformer.blocks.1"));
   EXPECT_GT(json.at("rows").at(1).at("cosine"), json.at("rows").at(0).at("cosine")) << "4 views, 1 view";
 }
 
@@ -97,31 +85,25 @@ TEST(FidelityCommand, SettingsOfAlgorithmsReachThoseThatHaveThem) {
   EXPECT_EQ(rows("--algorithms d1,tracerl").at(0), both.at(0)) << "not a setting of d1";
   const auto misfit = fidelity("--algorithms d1 --set train.group_size=6" + few);
   EXPECT_THAT(misfit.error, HasSubstr("values that fit: 1, 2, 3, 6, or 0")) << "the file's 8";
-  const auto none = fidelity("--algorithms rldf,espo --set algorithm.masking.shrink=1" + few);
-  EXPECT_EQ(none.status, 2);
-  EXPECT_THAT(none.error, HasSubstr("none of these algorithms has such a parameter: rldf, espo"));
+  EXPECT_THAT(fidelity("--algorithms rldf,espo --set algorithm.masking.shrink=1" + few),
+              mistake("none of these algorithms has such a parameter: rldf, espo"));
 }
 
 TEST(FidelityCommand, SaysWhereAPresetsPartsDoNotDivideTheGroup) {
-  const test::TemporaryFolder folder;
-  test::write_file(folder.path() / "run.toml",
-                   "extends = [\"drift:configs/models/sums-llada.toml\", \"drift:configs/tasks/sums.toml\"]\n"
-                   "algorithm.name = \"d1\"\ntrain.group_size = 8\n");
-  const auto result =
-      test::run_command(test::program().string() + " fidelity " + (folder.path() / "run.toml").string() +
-                        " --decoders confidence --views 1 --draws 4");
-  EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.error, HasSubstr("warning: d1: micro_batch = 4: the largest divisor of train.group_size = 8"));
+  const ProgramFolder folder;
+  folder.write("run.toml",
+               "extends = [\"drift:configs/models/sums-llada.toml\", \"drift:configs/tasks/sums.toml\"]\n"
+               "algorithm.name = \"d1\"\ntrain.group_size = 8\n");
+  EXPECT_THAT(folder.drift("fidelity run.toml --decoders confidence --views 1 --draws 4"),
+              warns("warning: d1: micro_batch = 4: the largest divisor of train.group_size = 8"));
 }
 
 TEST(FidelityCommand, SaysWhichRowsHaveMoreContextsThanTheResponseHasSteps) {
-  const auto result = fidelity("--algorithms mdpo,tracerl --decoders random --views 1 --draws 4");
-  EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, testing::ContainsRegex("\n *mdpo .* 16\\* "));
-  EXPECT_THAT(result.output, testing::ContainsRegex("\n *tracerl .* 4  "));
-  EXPECT_THAT(result.output, HasSubstr("* more contexts than the response has denoising steps"));
+  EXPECT_THAT(fidelity("--algorithms mdpo,tracerl --decoders random --views 1 --draws 4"),
+              prints(ContainsRegex("\n *mdpo .* 16\\* "), ContainsRegex("\n *tracerl .* 4  "),
+                     "* more contexts than the response has denoising steps"));
   EXPECT_THAT(fidelity("--algorithms tracerl --decoders random --views 1 --draws 4").output,
-              testing::Not(HasSubstr("* more contexts")));
+              Not(HasSubstr("* more contexts")));
 }
 
 TEST(FidelityCommand, RefusesWhatItCannotDo) {
@@ -134,5 +116,4 @@ TEST(FidelityCommand, RefusesWhatItCannotDo) {
   EXPECT_THAT(error_of("--set rollout.length=12 --set rollout.block=12"), HasSubstr("cannot be enumerated"));
 }
 
-}  // namespace
 }  // namespace drift::fidelity_test

@@ -2,58 +2,46 @@
 
 #include <tests/support/training_run.h>
 
-#include <gmock/gmock.h>
-
 #include <cstdio>
-#include <sstream>
-#include <string>
-#include <vector>
 
 namespace drift::generate_test {
-namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-using testing::SizeIs;
-using testing::StartsWith;
+using namespace test;
+using namespace testing;
 
-class Checkpoint : public testing::Test {
+class Checkpoint : public Test {
  protected:
   static void SetUpTestSuite() {
-    runs_ = new test::TrainingRuns;
-    const auto result = runs_->train("a", "--steps 2 --set evaluation.before=false");
-    ASSERT_EQ(result.status, 0) << result.error;
+    runs_ = new TrainingRuns;
+    ASSERT_THAT(runs_->train("a", "--steps 2 --set evaluation.before=false"), prints());
   }
   static void TearDownTestSuite() {
     delete runs_;
     runs_ = nullptr;
   }
 
-  static test::CommandResult generate(const std::string& options) {
+  static CommandResult generate(const std::string& options) {
     return runs_->drift("generate a/checkpoints/last " + options);
   }
 
   // An empty grid, its rows separated by line ends.
   static constexpr const char* kPrompt = "--prompt '1000\n0020\n0300\n0004\n'";
 
-  static inline test::TrainingRuns* runs_ = nullptr;
+  static inline TrainingRuns* runs_ = nullptr;
 };
 
 TEST_F(Checkpoint, MayBeAskedInTurns) {
-  const auto unknown = generate(kPrompt + std::string(" --set prompt.format=chta"));
-  EXPECT_EQ(unknown.status, 1);
-  EXPECT_THAT(unknown.error, HasSubstr("unknown chat format `chta` in [prompt] format; did you mean `chat`?"));
+  EXPECT_THAT(generate(kPrompt + std::string(" --set prompt.format=chta")),
+              fails("unknown chat format `chta` in [prompt] format; did you mean `chat`?"));
   // The small model's vocabulary cannot spell a chat's headers; that the turns were made shows in what is refused.
-  const auto chat = generate(kPrompt + std::string(" --set prompt.format=chat"));
-  EXPECT_EQ(chat.status, 1);
-  EXPECT_THAT(chat.error, HasSubstr("the vocabulary has no token for `<`"));
+  EXPECT_THAT(generate(kPrompt + std::string(" --set prompt.format=chat")),
+              fails("the vocabulary has no token for `<`"));
 }
 
 TEST_F(Checkpoint, IsEvaluatedAsInItsRun) {
   const auto result = runs_->drift("eval a/checkpoints/last");
-  ASSERT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, HasSubstr("held-out items       4\n"));
-  const auto summary = nlohmann::json::parse(test::read_file(runs_->run("a/summary.json")));
+  ASSERT_THAT(result, prints("held-out items       4\n"));
+  const auto summary = runs_->read_json("a/summary.json");
   char solved[32];
   std::snprintf(solved, sizeof solved, "%.1f %%", 100 * summary.at("held_out").at("after").get<double>());
   EXPECT_THAT(result.output, HasSubstr(std::string("solved               ") + solved));
@@ -62,9 +50,7 @@ TEST_F(Checkpoint, IsEvaluatedAsInItsRun) {
 }
 
 TEST_F(Checkpoint, AnswersAPromptAsOneJsonObject) {
-  const auto result = generate(std::string(kPrompt) + " --json --seed 3");
-  ASSERT_EQ(result.status, 0) << result.error;
-  const auto object = nlohmann::json::parse(result.output);
+  const auto object = printed_json(generate(std::string(kPrompt) + " --json --seed 3"));
   EXPECT_THAT(object.at("token_ids"), SizeIs(20));
   EXPECT_THAT(object.at("steps"), SizeIs(20));
   EXPECT_THAT(object.at("commit_logprob"), SizeIs(20));
@@ -81,9 +67,7 @@ TEST_F(Checkpoint, AnswersAPromptAsOneJsonObject) {
 
 TEST_F(Checkpoint, PutsTheMarksOfItsTaskAroundAText) {
   const auto prompt_of = [&](const std::string& options) {
-    const auto result = generate("--json " + options);
-    EXPECT_EQ(result.status, 0) << result.error;
-    return nlohmann::json::parse(result.output).at("prompt_ids");
+    return printed_json(generate("--json " + options)).at("prompt_ids");
   };
   const auto marked = prompt_of("--prompt '<|startoftext|>1000\n0020\n0300\n0004<|sep|>'");
   EXPECT_EQ(prompt_of("--prompt '1000\n0020\n0300\n0004'"), marked);
@@ -95,7 +79,7 @@ TEST_F(Checkpoint, SaysWhereResponsesAreAndWhenSamplesAreEqual) {
   const auto sampled = [&](const std::string& options) {
     const auto result =
         runs_->drift("eval a/checkpoints/last --set evaluation.items=2 --set evaluation.samples=3 " + options);
-    EXPECT_EQ(result.status, 0) << result.error;
+    EXPECT_THAT(result, prints());
     return result;
   };
   const auto greedy = sampled("");
@@ -114,19 +98,7 @@ TEST_F(Checkpoint, AnswersTheSameToTheSameSeed) {
 }
 
 TEST_F(Checkpoint, TakesTokenIdsAndShowsEveryStep) {
-  const auto result = generate("--token-ids 6,5,5,5,4 --show-steps");
-  ASSERT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, HasSubstr("step 1\n"));
-  EXPECT_THAT(result.output, HasSubstr("\u00b7")) << "what is still masked";
-}
-
-/// What is printed, line by line.
-std::vector<nlohmann::json> lines_of(const test::CommandResult& result) {
-  EXPECT_EQ(result.status, 0) << result.error;
-  std::vector<nlohmann::json> lines;
-  std::istringstream stream(result.output);
-  for (std::string line; std::getline(stream, line);) lines.push_back(nlohmann::json::parse(line));
-  return lines;
+  ASSERT_THAT(generate("--token-ids 6,5,5,5,4 --show-steps"), prints("step 1\n", "\u00b7")) << "what is still masked";
 }
 
 constexpr const char* kThreePrompts =
@@ -135,8 +107,8 @@ constexpr const char* kThreePrompts =
     "{\"id\": 7, \"item\": \"3201000003004130-3241142323144132\"}\n";
 
 TEST_F(Checkpoint, AnswersManyPromptsInOneCall) {
-  test::write_file(runs_->path() / "prompts.jsonl", kThreePrompts);
-  const auto lines = lines_of(generate("--json --in prompts.jsonl --samples 2 --seed 3"));
+  runs_->write("prompts.jsonl", kThreePrompts);
+  const auto lines = printed_lines(generate("--json --in prompts.jsonl --samples 2 --seed 3"));
   ASSERT_THAT(lines, SizeIs(6));
   for (std::size_t i = 0; i < lines.size(); ++i) {
     EXPECT_EQ(lines[i].at("sample"), i % 2);
@@ -148,15 +120,15 @@ TEST_F(Checkpoint, AnswersManyPromptsInOneCall) {
   EXPECT_EQ(lines[1].at("id"), "b");
   EXPECT_EQ(lines[4].at("id"), 7);
   const auto piped = runs_->drift("generate a/checkpoints/last --json --in - --samples 2 --seed 3 < prompts.jsonl");
-  EXPECT_EQ(lines_of(piped), lines);
+  EXPECT_EQ(printed_lines(piped), lines);
 }
 
 TEST_F(Checkpoint, AResponseIsTheSameInAnyBatch) {
-  test::write_file(runs_->path() / "prompts.jsonl", kThreePrompts);
-  const auto together = lines_of(generate("--json --in prompts.jsonl --samples 2 --seed 3"));
+  runs_->write("prompts.jsonl", kThreePrompts);
+  const auto together = printed_lines(generate("--json --in prompts.jsonl --samples 2 --seed 3"));
   ASSERT_THAT(together, SizeIs(6));
   const auto alone = [](const std::string& options) {
-    auto lines = lines_of(generate("--json --seed 3 " + options));
+    auto lines = printed_lines(generate("--json --seed 3 " + options));
     for (auto& line : lines) line.erase("sample");
     return lines;
   };
@@ -174,10 +146,9 @@ TEST_F(Checkpoint, AResponseIsTheSameInAnyBatch) {
 }
 
 TEST_F(Checkpoint, PrintsSeveralResponsesForReaders) {
-  const auto result = generate(std::string(kPrompt) + " --samples 2");
-  ASSERT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, testing::ContainsRegex("^== prompt 1, response 1 of 2, [0-9]+ forwards\n"));
-  EXPECT_THAT(result.output, testing::ContainsRegex("\n\n== prompt 1, response 2 of 2, [0-9]+ forwards\n"));
+  ASSERT_THAT(generate(std::string(kPrompt) + " --samples 2"),
+              prints(ContainsRegex("^== prompt 1, response 1 of 2, [0-9]+ forwards\n"),
+                     ContainsRegex("\n\n== prompt 1, response 2 of 2, [0-9]+ forwards\n")));
 }
 
 TEST_F(Checkpoint, NamesABadRecordByItsLineAndWritesNothing) {
@@ -195,95 +166,75 @@ TEST_F(Checkpoint, NamesABadRecordByItsLineAndWritesNothing) {
       {"{\"id\": [], \"token_ids\": [6]}", "`id` is neither a text nor an integer"},
       {"[6]", "not a JSON object"}};
   for (const auto& [record, message] : mistakes) {
-    test::write_file(runs_->path() / "bad.jsonl", good + record + "\n");
-    const auto result = generate("--json --in bad.jsonl --html bad.html");
-    EXPECT_EQ(result.status, 1) << record;
-    EXPECT_EQ(result.output, "");
-    EXPECT_THAT(result.error, testing::AllOf(HasSubstr("bad.jsonl:3: "), HasSubstr(message)));
-    EXPECT_FALSE(std::filesystem::exists(runs_->path() / "bad.html"));
+    runs_->write("bad.jsonl", good + record + "\n");
+    EXPECT_THAT(generate("--json --in bad.jsonl --html bad.html"),
+                AllOf(finds(IsEmpty()), fails("bad.jsonl:3: ", message)))
+        << record;
+    EXPECT_FALSE(std::filesystem::exists(runs_->path("bad.html")));
   }
-  test::write_file(runs_->path() / "bad.jsonl", "\n");
+  runs_->write("bad.jsonl", "\n");
   EXPECT_THAT(generate("--in bad.jsonl").error, HasSubstr("bad.jsonl holds no record"));
   EXPECT_EQ(generate("--in bad.jsonl --token-ids 6").status, 2);
 }
 
 TEST_F(Checkpoint, WritesAPageThatReplaysTheResponses) {
-  const auto result = generate(std::string(kPrompt) + " --samples 2 --html replay.html");
-  ASSERT_EQ(result.status, 0) << result.error;
-  const std::string page = test::read_file(runs_->path() / "replay.html");
+  ASSERT_THAT(generate(std::string(kPrompt) + " --samples 2 --html replay.html"), prints());
+  const std::string page = runs_->read("replay.html");
   EXPECT_THAT(page, HasSubstr("<h3>prompt 1, response 2 of 2</h3>"));
-  EXPECT_THAT(page, testing::ContainsRegex("data-step=\"[0-9]+\" title=\"step [0-9]+, probability [01].[0-9]+; "
-                                           "runners-up: “[^”]*” 0.[0-9]+, “"));
-  const auto nowhere = generate(std::string(kPrompt) + " --html no/such/folder.html");
-  EXPECT_EQ(nowhere.status, 1);
-  EXPECT_EQ(nowhere.output, "");
+  EXPECT_THAT(page, ContainsRegex("data-step=\"[0-9]+\" title=\"step [0-9]+, probability [01].[0-9]+; "
+                                  "runners-up: “[^”]*” 0.[0-9]+, “"));
+  EXPECT_THAT(generate(std::string(kPrompt) + " --html no/such/folder.html"), finds(IsEmpty()));
 }
 
 TEST_F(Checkpoint, LeavesNoPageBehindThatAnInterruptCutOff) {
   const auto cut =
-      test::run_command("cd " + runs_->path().string() + " && timeout -s INT 2 " + test::program().string() +
-                        " generate a/checkpoints/last --token-ids 6,5,5,5,4" + " --samples 6000 --html cut.html");
+      run_command("cd " + runs_->path().string() + " && timeout -s INT 2 " + program().string() +
+                  " generate a/checkpoints/last --token-ids 6,5,5,5,4" + " --samples 6000 --html cut.html");
   for (const auto& entry : std::filesystem::directory_iterator(runs_->path()))
     EXPECT_THAT(entry.path().filename().string(), Not(StartsWith(".cut.html"))) << cut.error;
 }
 
 TEST_F(Checkpoint, IsShownInPlaceWhileItWrites) {
-  if (test::run_command("script -qec true /dev/null").status != 0)
-    GTEST_SKIP() << "no `script` to make a terminal with";
-  const auto result = test::run_command("cd " + runs_->path().string() + " && env -u CI TERM=xterm script -qec \"" +
-                                        test::program().string() +
-                                        " generate a/checkpoints/last --token-ids 6,5,5,5,4 --show-steps\" /dev/null");
-  ASSERT_EQ(result.status, 0) << result.output;
-  EXPECT_THAT(result.output, HasSubstr("forward 0  0/20 tokens"));
-  EXPECT_THAT(result.output, testing::ContainsRegex("A\033\\[J")) << "drawn over what was drawn before";
-  EXPECT_THAT(result.output, HasSubstr("  20/20 tokens"));
+  if (run_command("script -qec true /dev/null").status != 0) GTEST_SKIP() << "no `script` to make a terminal with";
+  ASSERT_THAT(
+      run_command("cd " + runs_->path().string() + " && env -u CI TERM=xterm script -qec \"" + program().string() +
+                  " generate a/checkpoints/last --token-ids 6,5,5,5,4 --show-steps\" /dev/null"),
+      prints("forward 0  0/20 tokens", ContainsRegex("A\033\\[J"), "  20/20 tokens"))
+      << "drawn over what was drawn before";
 }
 
 TEST_F(Checkpoint, AnswersAnItemInTheWordsOfItsTask) {
   const std::string id = "3201000003004130-3241142323144132";  // held out
-  const auto shown = nlohmann::json::parse(runs_->drift("data check a/config.toml --json --id " + id).output);
+  const auto shown = printed_json(runs_->drift("data check a/config.toml --json --id " + id));
   std::string ids;
   for (const std::int64_t id : shown.at("token_ids")) ids += (ids.empty() ? "" : ",") + std::to_string(id);
   const auto of_item = generate("--json --item " + id);
-  ASSERT_EQ(of_item.status, 0) << of_item.error;
+  ASSERT_THAT(of_item, prints());
   EXPECT_EQ(of_item.output, generate("--token-ids " + ids + " --json").output);
   EXPECT_THAT(generate("--item nothing/1").error, HasSubstr("the task has no item `nothing/1`"));
 }
 
 TEST_F(Checkpoint, WithoutARunSaysThatItNeedsOnesFile) {
-  const std::string model = (test::source_dir() / "assets/sudoku-llada").string();
-  for (const std::string& command : {"eval " + model, "generate " + model + " --prompt x"}) {
-    const auto result = runs_->drift(command);
-    EXPECT_EQ(result.status, 1);
-    EXPECT_THAT(result.error, HasSubstr("sudoku-llada is not from a run: say "));
-    EXPECT_THAT(result.error, HasSubstr("--config configs/quickstart.toml"));
-  }
+  const std::string model = source("assets/sudoku-llada");
+  for (const std::string& command : {"eval " + model, "generate " + model + " --prompt x"})
+    EXPECT_THAT(runs_->drift(command),
+                fails("sudoku-llada is not from a run: say ", "--config configs/quickstart.toml"));
   EXPECT_EQ(runs_->drift("eval " + model + " --config run.toml").status, 0);
-  const auto missing = runs_->drift("eval nowhere --config nothing.toml");
-  EXPECT_EQ(missing.status, 1);
-  EXPECT_THAT(missing.error, HasSubstr("there is no checkpoint folder nowhere"));
+  EXPECT_THAT(runs_->drift("eval nowhere --config nothing.toml"), fails("there is no checkpoint folder nowhere"));
 }
 
 TEST_F(Checkpoint, RefusesInvalidPrompts) {
-  const auto outside = generate("--token-ids 6,23");
-  EXPECT_EQ(outside.status, 1);
-  EXPECT_THAT(outside.error, HasSubstr("token id 23 is outside the model's vocabulary of 23"));
-  const auto empty = generate("--prompt ''");
-  EXPECT_EQ(empty.status, 1);
-  EXPECT_THAT(empty.error, HasSubstr("the prompt is empty\n  = give --prompt TEXT, --item ID or --token-ids 1,2,3"));
+  EXPECT_THAT(generate("--token-ids 6,23"), fails("token id 23 is outside the model's vocabulary of 23"));
+  EXPECT_THAT(generate("--prompt ''"),
+              fails("the prompt is empty\n  = give --prompt TEXT, --item ID or --token-ids 1,2,3"));
   EXPECT_EQ(generate("--token-ids ''").status, 2);
-  const auto huge = generate("--token-ids 6,99999999999999999999");
-  EXPECT_EQ(huge.status, 2);
-  EXPECT_THAT(huge.error, HasSubstr("expects whole numbers from 0"));
+  EXPECT_THAT(generate("--token-ids 6,99999999999999999999"), mistake("expects whole numbers from 0"));
 }
 
 TEST_F(Checkpoint, RefusesAPromptThatLeavesNoRoom) {
   std::string ids = "5";
   for (int i = 0; i < 60; ++i) ids += ",5";
-  const auto result = generate("--token-ids " + ids);
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.error, HasSubstr("64"));
+  EXPECT_THAT(generate("--token-ids " + ids), fails("64"));
 }
 
-}  // namespace
 }  // namespace drift::generate_test

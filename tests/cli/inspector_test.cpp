@@ -2,58 +2,47 @@
 
 #include <tests/support/training_run.h>
 
-#include <gmock/gmock.h>
-
-#include <cmath>
-#include <filesystem>
-#include <set>
-#include <string>
-
 namespace drift::inspector_test {
-namespace {
+
+using namespace test;
+using namespace testing;
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
 
-class Inspector : public testing::Test {
+class Inspector : public Test, public TrainingRuns {
  protected:
   json step(const std::string& run, const std::string& name) const {
-    return json::parse(test::read_file(runs_.run(run) / "inspect" / name));
+    return json::parse(read_file(path(run) / "inspect" / name));
   }
   std::set<std::string> files(const std::string& run) const {
     std::set<std::string> names;
-    for (const auto& entry : fs::directory_iterator(runs_.run(run) / "inspect"))
+    for (const auto& entry : fs::directory_iterator(path(run) / "inspect"))
       names.insert(entry.path().filename().string());
     return names;
   }
   void expect_run(const std::string& name, const std::string& options) const {
-    const auto result = runs_.train(name, options);
-    ASSERT_EQ(result.status, 0) << result.error;
+    ASSERT_THAT(train(name, options), prints());
   }
-
-  test::TrainingRuns runs_;
 };
 
 TEST_F(Inspector, KeepsTheFirstStepTheLastOneAndEverySoMany) {
   expect_run("a", "--steps 5 --set report.inspect_every=2");
   EXPECT_THAT(files("a"), ElementsAre("step-000001.json", "step-000002.json", "step-000004.json", "step-000005.json"));
   expect_run("b", "--steps 2 --set report.inspect_every=0");
-  EXPECT_FALSE(fs::exists(runs_.run("b/inspect")));
-  EXPECT_THAT(test::read_file(runs_.run("b") / "report.html"), Not(HasSubstr("class=\"inspected\"")));
+  EXPECT_FALSE(fs::exists(path("b/inspect")));
+  EXPECT_THAT(read("b/report.html"), Not(HasSubstr("class=\"inspected\"")));
 }
 
 TEST_F(Inspector, ChangesNothingOfTheRun) {
   expect_run("with", "--steps 4 --set report.inspect_every=1 --set train.inner_iterations=2");
   expect_run("without", "--steps 4 --set report.inspect_every=0 --set train.inner_iterations=2");
-  EXPECT_EQ(test::difference(runs_.run("with"), runs_.run("without")), "");
+  EXPECT_EQ(difference_of("with", "without"), "");
 }
 
 TEST_F(Inspector, SaysWhatHappenedToEachToken) {
   expect_run("a", "--steps 1 --set train.inner_iterations=2 --set train.learning_rate=1e-2");
-  const json found = step("a", "step-000001.json"), metrics = test::metrics_of(runs_.run("a")).back();
+  const json found = step("a", "step-000001.json"), metrics = metrics_in("a").back();
   EXPECT_EQ(found.at("step"), 1);
   EXPECT_EQ(found.at("groups_of_step"), 2);
   EXPECT_EQ(found.at("kept_groups"), metrics.at("kept_groups"));
@@ -104,17 +93,16 @@ TEST_F(Inspector, IsTheSameAfterAResume) {
   expect_run("unbroken", "--steps 4 --set report.inspect_every=1 --set train.schedule=constant");
   expect_run("a", "--steps 2 --set report.inspect_every=1 --set train.schedule=constant");
   // As left by a run that was killed behind its last checkpoint.
-  test::write_file(runs_.run("a/inspect") / "step-000009.json", "{}");
+  write("a/inspect/step-000009.json", "{}");
   expect_run("a", "--steps 4 --set report.inspect_every=1 --resume");
   EXPECT_EQ(files("a"), files("unbroken"));
   for (const std::string& name : files("unbroken"))
-    EXPECT_EQ(test::read_file(runs_.run("a/inspect") / name), test::read_file(runs_.run("unbroken/inspect") / name))
-        << name;
+    EXPECT_EQ(read_file(path("a/inspect") / name), read_file(path("unbroken/inspect") / name)) << name;
 }
 
 TEST_F(Inspector, IsInTheReport) {
   expect_run("a", "--steps 2");
-  const std::string page = test::read_file(runs_.run("a") / "report.html");
+  const std::string page = read("a/report.html");
   EXPECT_THAT(page, HasSubstr("<h2>Groups of a step, token by token"));
   EXPECT_THAT(page, HasSubstr("class=\"inspected\">{\"group_size\":4,"));
 }
@@ -123,17 +111,18 @@ TEST_F(Inspector, IsInTheReport) {
 class InspectorInABrowser : public Inspector {
  protected:
   void SetUp() override {
-    if (test::run_command("command -v chromium").status != 0) GTEST_SKIP() << "chromium is not installed";
+    if (run_command("command -v chromium").status != 0) GTEST_SKIP() << "chromium is not installed";
   }
   /// The page of run `name` after `clicks`, a script.
   std::string page(const std::string& name, const std::string& clicks) const {
-    std::string html = test::read_file(runs_.run(name) / "report.html");
+    std::string html = read_file(path(name) / "report.html");
     html.insert(html.find("</body>"), "<script>" + clicks + "</script>");
-    const fs::path file = fs::absolute(runs_.path() / "clicked.html");
-    test::write_file(file, html);
-    const auto built = test::run_command("chromium --headless --no-sandbox --disable-gpu --user-data-dir=" +
-                                         (runs_.path() / "browser").string() + " --dump-dom file://" + file.string());
-    EXPECT_EQ(built.status, 0) << built.error;
+    const fs::path file = fs::absolute(path("clicked.html"));
+    write_file(file, html);
+    const auto built =
+        run_command("chromium --headless --no-sandbox --disable-gpu --user-data-dir=" + path("browser").string() +
+                    " --dump-dom file://" + file.string());
+    EXPECT_THAT(built, prints());
     return built.output;
   }
 };
@@ -162,13 +151,12 @@ TEST_F(InspectorInABrowser, ShowsWhateverAModelWrites) {
     group["prompt"] = hostile;
     for (json& response : group["responses"]) response["tokens"][0] = response["reason"] = hostile;
   }
-  test::write_file(runs_.run("a") / "inspect/step-000001.json", found.dump());
-  ASSERT_EQ(runs_.drift("report a").status, 0);
+  write("a/inspect/step-000001.json", found.dump());
+  ASSERT_EQ(drift("report a").status, 0);
   const std::string html = page("a", "");
   EXPECT_THAT(html, HasSubstr("<pre>&lt;/script&gt;&lt;img"));
   EXPECT_THAT(html, Not(HasSubstr("<img")));
   EXPECT_THAT(html, Not(HasSubstr("<title>caught")));
 }
 
-}  // namespace
 }  // namespace drift::inspector_test

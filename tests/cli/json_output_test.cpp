@@ -1,31 +1,25 @@
 // What commands print for programs, read with the project's own reader: one object, and nothing else on standard
 // output.
 
-#include "tests/support/training_run.h"
+#include <tests/support/training_run.h>
 
 #include <core/io/json.h>
 
-#include <gmock/gmock.h>
-
 #include <sched.h>
 
-#include <string>
-
 namespace drift::json_output_test {
-namespace {
 
-using testing::Contains;
-using testing::HasSubstr;
+using namespace test;
+using namespace testing;
+
 using Json = nlohmann::json;
 
-Json printed(const test::CommandResult& result) {
+Json printed(const CommandResult& result) {
   EXPECT_EQ(result.status, 0) << result.error;
   return parse_json_object(result.output, "standard output");
 }
 
-Json drift(const std::string& arguments) {
-  return printed(test::run_command(test::program().string() + " " + arguments));
-}
+Json drift(const std::string& arguments) { return printed(run_command(program().string() + " " + arguments)); }
 
 /// The element whose `key` is `value`.
 Json find(const Json& list, const std::string& key, const std::string& value) {
@@ -53,13 +47,11 @@ TEST(JsonOutput, OfPlugins) {
   EXPECT_EQ(eps_low.at("maximum"), 1);
   EXPECT_THAT(find(loss.at("parameters"), "name", "norm").at("choices"), Contains("token"));
 
-  const auto unknown = test::run_command(test::program().string() + " plugin info rldff --json");
-  EXPECT_EQ(unknown.status, 1);
-  EXPECT_EQ(unknown.output, "");
+  EXPECT_THAT(run_command(program().string() + " plugin info rldff --json"), finds(IsEmpty()));
 }
 
 TEST(JsonOutput, OfAConfiguration) {
-  const test::TrainingRuns runs;
+  const TrainingRuns runs;
   const Json config = printed(runs.drift("config show run.toml --steps 7 --json"));
   EXPECT_EQ(config.at("values").at("train").at("steps"), (Json{{"value", 7}, {"origin", "--steps 7"}}));
   EXPECT_EQ(config.at("values").at("algorithm.loss").at("name").at("value"), "rldf");
@@ -80,8 +72,8 @@ TEST(JsonOutput, OfWhatMayBeConfigured) {
 }
 
 TEST(JsonOutput, OfAnEvaluation) {
-  const test::TrainingRuns runs;
-  const std::string command = "eval " + test::base_checkpoint().string() + " --config run.toml --json";
+  const TrainingRuns runs;
+  const std::string command = "eval " + base_checkpoint().string() + " --config run.toml --json";
   const Json result = printed(runs.drift(command));
   EXPECT_EQ(result.at("complete"), true);
   EXPECT_EQ(result.at("folder"), nullptr);
@@ -90,12 +82,11 @@ TEST(JsonOutput, OfAnEvaluation) {
   EXPECT_EQ(result.at("cells").at(0).at("responses"), 4);
   EXPECT_TRUE(result.at("cells").at(0).at("accuracy").is_number());
 
-  test::write_file(
-      runs.path() / "suite.toml",
-      "[rollout]\nname = \"block\"\n[evaluation]\nitems = 3\n[suite]\ntasks = [{ name = \"grids\", file = \"" +
-          (test::source_dir() / "configs/tasks/sudoku.toml").string() + "\", lengths = [20, 40] }]\n");
+  runs.write("suite.toml",
+             "[rollout]\nname = \"block\"\n[evaluation]\nitems = 3\n[suite]\ntasks = [{ name = \"grids\", file = \"" +
+                 source("configs/tasks/sudoku.toml") + "\", lengths = [20, 40] }]\n");
   const Json suite =
-      printed(runs.drift("eval " + test::base_checkpoint().string() + " --suite suite.toml --out answers --json"));
+      printed(runs.drift("eval " + base_checkpoint().string() + " --suite suite.toml --out answers --json"));
   EXPECT_EQ(suite.at("folder"), "answers");
   ASSERT_EQ(suite.at("cells").size(), 2u);
   EXPECT_EQ(suite.at("cells").at(1).at("length"), 40);
@@ -103,10 +94,10 @@ TEST(JsonOutput, OfAnEvaluation) {
 }
 
 TEST(JsonOutput, OfASweep) {
-  const test::TrainingRuns runs;
-  test::write_file(runs.path() / "grid.toml",
-                   "extends = [\"run.toml\"]\n[train]\nsteps = 1\n[sweep]\nseeds = [1, 2]\n[sweep.grid]\n"
-                   "algorithm.masking.k = [1, 2]\n");
+  const TrainingRuns runs;
+  runs.write("grid.toml",
+             "extends = [\"run.toml\"]\n[train]\nsteps = 1\n[sweep]\nseeds = [1, 2]\n[sweep.grid]\n"
+             "algorithm.masking.k = [1, 2]\n");
   const Json planned = printed(runs.drift("sweep grid.toml --out out --dry-run --json"));
   EXPECT_EQ(planned.at("runs").size(), 4u);
   EXPECT_EQ(planned.at("runs").at(0).at("status"), "new");
@@ -134,12 +125,12 @@ std::string first_processor() {
 
 /// "threads" of `drift doctor --json`, whatever else is wrong here.
 Json threads(const std::string& environment, const std::string& before = "") {
-  const auto result = test::run_command("env -u OMP_NUM_THREADS " + environment + " " + before + " " +
-                                        test::program().string() + " doctor --json");
+  const auto result =
+      run_command("env -u OMP_NUM_THREADS " + environment + " " + before + " " + program().string() + " doctor --json");
   const Json report = parse_json_object(result.output, "standard output");
   EXPECT_EQ(report.at("healthy"), result.status == 0);
   const std::string text = find(report.at("findings"), "subject", "threads").at("text");
-  EXPECT_THAT(text, testing::StartsWith(report.at("threads").at("used").dump() + " thread"));
+  EXPECT_THAT(text, StartsWith(report.at("threads").at("used").dump() + " thread"));
   return report.at("threads");
 }
 
@@ -159,17 +150,15 @@ TEST(JsonOutput, DoctorSaysHowManyThreadsComputeAndWhy) {
 }
 
 TEST(JsonOutput, ARunUsesTheThreadsThatItMayUse) {
-  const test::TrainingRuns runs;
+  const TrainingRuns runs;
   const auto threads_of = [&](const std::string& name, const std::string& before) {
-    const auto trained =
-        test::run_command("cd " + runs.path().string() + " && " + before + " " + test::program().string() +
-                          " train run.toml --steps 1 --set run.threads=0 --out " + name);
-    EXPECT_EQ(trained.status, 0) << trained.error;
-    return read_json_object(runs.run(name) / "summary.json").at("threads");
+    EXPECT_THAT(run_command("cd " + runs.path().string() + " && " + before + " " + program().string() +
+                            " train run.toml --steps 1 --set run.threads=0 --out " + name),
+                prints());
+    return read_json_object(runs.path(name) / "summary.json").at("threads");
   };
   EXPECT_EQ(threads_of("told", "env OMP_NUM_THREADS=1"), 1);
   EXPECT_EQ(threads_of("bound", "env -u OMP_NUM_THREADS taskset -c " + first_processor()), 1);
 }
 
-}  // namespace
 }  // namespace drift::json_output_test

@@ -3,23 +3,17 @@
 
 #include <tests/support/training_run.h>
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <string>
-
 namespace drift::launcher_test {
-namespace {
+
+using namespace test;
+using namespace testing;
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
 
-class Launchers : public testing::Test {
+class Launchers : public Test, public TrainingRuns {
  protected:
   Launchers() {
-    test::write_file(runs_.path() / "grid.toml", R"(extends = ["run.toml"]
+    write("grid.toml", R"(extends = ["run.toml"]
 [train]
 steps = 1
 [sweep]
@@ -42,68 +36,67 @@ echo "$*" >>submitted
 echo "77;cluster")";
 
   void stand_in(const std::string& name, const std::string& script) const {
-    test::write_file(commands() / name, "#!/bin/bash\n" + script + "\n");
+    write_file(commands() / name, "#!/bin/bash\n" + script + "\n");
     fs::permissions(commands() / name, fs::perms::owner_all);
   }
 
-  test::CommandResult drift(const std::string& arguments) const {
-    return test::run_command("cd " + runs_.path().string() + " && PATH=" + commands().string() + ":/usr/bin:/bin " +
-                             test::program().string() + " " + arguments);
+  CommandResult drift(const std::string& arguments) const {
+    return ProgramFolder::drift(arguments, "PATH=" + commands().string() + ":/usr/bin:/bin");
   }
-  test::CommandResult sweep(const std::string& options = "--launcher slurm") const {
+  CommandResult sweep(const std::string& options = "--launcher slurm") const {
     return drift("sweep grid.toml --out out " + options);
+  }
+
+  /// The sweep, when it has said that its job is held.
+  std::unique_ptr<RunningProgram> watch_held_job() const {
+    auto program =
+        std::make_unique<RunningProgram>(path(), "sweep grid.toml --out out --launcher slurm",
+                                         std::vector<std::string>{"PATH=" + commands().string() + ":/usr/bin:/bin"});
+    EXPECT_TRUE(program->wait_until([&] { return program->output().find("JobHeldUser") != std::string::npos; }))
+        << program->output() << program->error();
+    return program;
   }
 
   /// Calls of sbatch.
   std::ptrdiff_t submissions() const {
-    const fs::path file = runs_.path() / "submitted";
+    const fs::path file = path("submitted");
     if (!fs::exists(file)) return 0;
-    const std::string text = test::read_file(file);
+    const std::string text = read_file(file);
     return std::ranges::count(text, '\n');
   }
   std::string array(const std::string& number) const {
-    return test::read_file(runs_.path() / "out/slurm" / ("array-" + number + ".sh"));
+    return read_file(path("out/slurm") / ("array-" + number + ".sh"));
   }
-  fs::path commands() const { return runs_.path() / "commands"; }
-
-  test::TrainingRuns runs_;
+  fs::path commands() const { return path("commands"); }
 };
 
 TEST_F(Launchers, AnUnknownOneIsAMistake) {
-  const auto result = sweep("--launcher slrum");
-  EXPECT_EQ(result.status, 2);
-  EXPECT_THAT(result.error, AllOf(HasSubstr("there is no launcher `slrum`"), HasSubstr("did you mean `slurm`?"),
-                                  HasSubstr("local, slurm")));
+  EXPECT_THAT(sweep("--launcher slrum"),
+              mistake("there is no launcher `slrum`", "did you mean `slurm`?", "local, slurm"));
 }
 
 TEST_F(Launchers, SlurmNeedsItsCommands) {
-  const auto result = test::run_command("cd " + runs_.path().string() + " && PATH=/nowhere " +
-                                        test::program().string() + " sweep grid.toml --out out --launcher slurm");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.error, AllOf(HasSubstr("--launcher slurm needs `sbatch`"), HasSubstr("login node")));
-  EXPECT_FALSE(fs::exists(runs_.path() / "out"));
+  EXPECT_THAT(ProgramFolder::drift("sweep grid.toml --out out --launcher slurm", "PATH=/nowhere"),
+              fails("--launcher slurm needs `sbatch`", "login node"));
+  EXPECT_FALSE(fs::exists(path("out")));
 }
 
 TEST_F(Launchers, AnEvaluationWithoutASuiteHasNoUseForOne) {
-  const auto result = drift("eval out --launcher slurm");
-  EXPECT_EQ(result.status, 2);
-  EXPECT_THAT(result.error, HasSubstr("--launcher is for suites"));
+  EXPECT_THAT(drift("eval out --launcher slurm"), mistake("--launcher is for suites"));
 }
 
 TEST_F(Launchers, MistakesOfTheSectionAreNamed) {
-  const std::string text = test::read_file(runs_.path() / "grid.toml");
-  test::write_file(runs_.path() / "grid.toml", text + "gpu = 2\n");
+  const std::string text = read("grid.toml");
+  write("grid.toml", text + "gpu = 2\n");
   EXPECT_THAT(sweep().error, AllOf(HasSubstr("unknown key `gpu` in [sweep.slurm]"), HasSubstr("did you mean `gpus`?")));
-  test::write_file(runs_.path() / "grid.toml", "[sweep]\n[sweep.slurm]\nlines = [\"mem=2G\"]\ngpus = -1\n");
+  write("grid.toml", "[sweep]\n[sweep.slurm]\nlines = [\"mem=2G\"]\ngpus = -1\n");
   EXPECT_THAT(sweep().error, AllOf(HasSubstr("`lines` must be a list of options of sbatch"), HasSubstr("--mem=32G"),
                                    HasSubstr("`gpus` must be an integer of 0 or more")));
 }
 
 TEST_F(Launchers, ASweepOnSlurmEndsAsALocalOneDoes) {
-  const auto result = sweep("--launcher slurm --jobs 3");
-  ASSERT_EQ(result.status, 0) << result.output << result.error;
-  EXPECT_THAT(result.output, AllOf(HasSubstr("submitted  job 77: 2 tasks, "), HasSubstr("out/slurm/array-1.sh"),
-                                   HasSubstr("2/2  grid, seed "), HasSubstr("held-out accuracy %")));
+  ASSERT_THAT(sweep("--launcher slurm --jobs 3"), prints("submitted  job 77: 2 tasks, ", "out/slurm/array-1.sh",
+                                                         "2/2  grid, seed ", "held-out accuracy %"));
   EXPECT_THAT(array("1"), AllOf(HasSubstr("#SBATCH --array=1-2%3\n"), HasSubstr("#SBATCH --partition=tiny\n"),
                                 HasSubstr("#SBATCH --time=00:10:00\n"), HasSubstr("#SBATCH --gpus=1\n"),
                                 HasSubstr("#SBATCH --mem=2G\n"), HasSubstr("1)  # grid, seed 1\n")));
@@ -113,67 +106,52 @@ TEST_F(Launchers, ASweepOnSlurmEndsAsALocalOneDoes) {
 
 TEST_F(Launchers, SbatchsRefusalIsShown) {
   stand_in("sbatch", "echo 'sbatch: error: invalid partition specified: tiny' >&2; exit 1");
-  const auto result = sweep();
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.error, AllOf(HasSubstr("sbatch did not take the job array: invalid partition specified: tiny"),
-                                  HasSubstr("out/slurm/array-1.sh"), HasSubstr("`slurm`")));
+  EXPECT_THAT(sweep(), fails("sbatch did not take the job array: invalid partition specified: tiny",
+                             "out/slurm/array-1.sh", "`slurm`"));
 }
 
 TEST_F(Launchers, AFailedTaskIsShownWithItsReasonAndLogs) {
   stand_in("sbatch", R"(sed -i s/settings.toml/nothing.toml/ $2
 SLURM_ARRAY_JOB_ID=77 SLURM_ARRAY_TASK_ID=1 SLURM_CPUS_ON_NODE=1 bash $2
 echo 77)");
-  test::write_file(runs_.path() / "queue", "77_2|TIMEOUT|TimeLimit|array-1.sh\n");
-  const auto result = sweep();
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, AllOf(HasSubstr("failed  grid, seed 1: exit status"), HasSubstr("nothing.toml"),
-                                   HasSubstr("failed  grid, seed 2: time limit reached (Slurm task 77_2)"),
-                                   HasSubstr("2 runs failed")));
-  EXPECT_THAT(test::read_file(runs_.path() / "out/runs.csv"), HasSubstr("time limit reached"));
+  write("queue", "77_2|TIMEOUT|TimeLimit|array-1.sh\n");
+  EXPECT_THAT(sweep(), finds("failed  grid, seed 1: exit status", "nothing.toml",
+                             "failed  grid, seed 2: time limit reached (Slurm task 77_2)", "2 runs failed"));
+  EXPECT_THAT(read("out/runs.csv"), HasSubstr("time limit reached"));
 }
 
 TEST_F(Launchers, ATaskOfWhichNothingIsKnownFails) {
   stand_in("sbatch", "echo slurmstepd: error: killed >out/slurm/77_1.txt; echo 77");
-  const auto result = sweep();
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, AllOf(HasSubstr("the task left no exit status; sacct -j 77_1 may know more"),
-                                   HasSubstr("out/slurm/77_1.txt:\n    slurmstepd: error: killed"),
-                                   HasSubstr("seed 2: cancelled before it began (Slurm task 77_2)")));
+  EXPECT_THAT(sweep(), finds("the task left no exit status; sacct -j 77_1 may know more",
+                             "out/slurm/77_1.txt:\n    slurmstepd: error: killed",
+                             "seed 2: cancelled before it began (Slurm task 77_2)"));
 }
 
 TEST_F(Launchers, WhatASweepThatWasKilledSubmittedIsNotSubmittedAgain) {
   stand_in("sbatch", "echo \"$*\" >>submitted; echo 77");
-  const std::string script = (runs_.path() / "out/slurm/array-1.sh").string();
+  const std::string script = path("out/slurm/array-1.sh").string();
   const auto queue = [&](const std::string& state) {
     return "77_1|" + state + "|None|" + script + "\n77_2|PENDING|JobHeldUser|" + script + "\n";
   };
-  test::write_file(runs_.path() / "queue", queue("RUNNING"));
+  write("queue", queue("RUNNING"));
   {
-    test::RunningProgram program(runs_.path(), "sweep grid.toml --out out --launcher slurm",
-                                 {"PATH=" + commands().string() + ":/usr/bin:/bin"});
-    ASSERT_TRUE(program.wait_until([&] { return program.output().find("JobHeldUser") != std::string::npos; }))
-        << program.output() << program.error();
-    program.send(SIGKILL);
-    program.wait();
-    EXPECT_THAT(program.output(), HasSubstr("job 77 waits: JobHeldUser"));
+    auto program = watch_held_job();
+    program->send(SIGKILL);
+    program->wait();
+    EXPECT_THAT(program->output(), HasSubstr("job 77 waits: JobHeldUser"));
   }
   // Nothing but squeue knows the job's number: it may be killed before sbatch has told it.
-  test::write_file(runs_.path() / "queue", queue("RUNNING"));
-  test::RunningProgram program(runs_.path(), "sweep grid.toml --out out --launcher slurm",
-                               {"PATH=" + commands().string() + ":/usr/bin:/bin"});
-  ASSERT_TRUE(program.wait_until([&] { return program.output().find("JobHeldUser") != std::string::npos; }))
-      << program.output() << program.error();
-  program.send(SIGINT);
-  EXPECT_EQ(program.wait(), 130);
-  EXPECT_THAT(program.output(), AllOf(HasSubstr("watching   job 77: 2 tasks"),
-                                      HasSubstr("2 tasks of Slurm go on without this command, 1 at work and 1 waiting"),
-                                      HasSubstr("to cancel: scancel 77"),
-                                      HasSubstr("continue with  drift sweep grid.toml --out out --launcher slurm")));
+  write("queue", queue("RUNNING"));
+  auto program = watch_held_job();
+  program->send(SIGINT);
+  EXPECT_EQ(program->wait(), 130);
+  EXPECT_THAT(program->output(),
+              AllOf(HasSubstr("watching   job 77: 2 tasks"),
+                    HasSubstr("2 tasks of Slurm go on without this command, 1 at work and 1 waiting"),
+                    HasSubstr("to cancel: scancel 77"),
+                    HasSubstr("continue with  drift sweep grid.toml --out out --launcher slurm")));
   EXPECT_EQ(submissions(), 1);
-  const auto local = sweep("");
-  EXPECT_EQ(local.status, 1);
-  EXPECT_THAT(local.error, AllOf(HasSubstr("are in Slurm's queue: 2 tasks"), HasSubstr("scancel 77"),
-                                 HasSubstr("--launcher slurm")));
+  EXPECT_THAT(sweep(""), fails("are in Slurm's queue: 2 tasks", "scancel 77", "--launcher slurm"));
 }
 
 TEST_F(Launchers, SqueueThatFailsIsWaitedForButNotBeforeTheFirstLook) {
@@ -183,12 +161,9 @@ TEST_F(Launchers, SqueueThatFailsIsWaitedForButNotBeforeTheFirstLook) {
            ">&2; exit 1; fi");
   const auto result = sweep();
   EXPECT_THAT(result.output, HasSubstr("waiting for Slurm: squeue fails: slurm_load_jobs error: Unable to contact"));
-  test::write_file(runs_.path() / "again", "");
-  const auto repeated = sweep();
-  EXPECT_EQ(repeated.status, 1);
-  EXPECT_THAT(repeated.error, HasSubstr("squeue fails"));
+  write("again", "");
+  EXPECT_THAT(sweep(), fails("squeue fails"));
   EXPECT_EQ(submissions(), 1);
 }
 
-}  // namespace
 }  // namespace drift::launcher_test

@@ -2,73 +2,63 @@
 
 #include <tests/support/training_run.h>
 
-#include <gmock/gmock.h>
-
-#include <string>
-
 namespace drift::memory_test {
-namespace {
+
+using namespace test;
+using namespace testing;
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
-class Memory : public testing::Test {
+class Memory : public Test, public TrainingRuns {
  protected:
-  json plan(const std::string& options) const { return runs_.plan(options); }
-
   /// Options that choose a LLaDA of these sizes, of which only the shapes exist.
   std::string shapes(int hidden, int layers, int vocabulary) const {
-    const fs::path folder = runs_.path() / ("shapes_" + std::to_string(hidden));
+    const fs::path folder = path() / ("shapes_" + std::to_string(hidden));
     if (!fs::exists(folder)) {
-      fs::copy(test::base_checkpoint(), folder);
+      fs::copy(base_checkpoint(), folder);
       fs::remove(folder / "model.safetensors");
     }
-    auto config = json::parse(test::read_file(folder / "config.json"));
+    auto config = json::parse(read_file(folder / "config.json"));
     config["d_model"] = hidden;
     config["n_layers"] = layers;
     config["n_heads"] = config["n_kv_heads"] = hidden / 128;
     config["mlp_hidden_size"] = 3 * hidden;
     config["vocab_size"] = config["embedding_size"] = vocabulary;
-    test::write_file(folder / "config.json", config.dump());
+    write_file(folder / "config.json", config.dump());
     return "--model " + folder.string() + " ";
   }
 
-  test::TrainingRuns runs_;
   const std::string kl_ = "--set algorithm.loss.beta=0.1 ";
 };
 
 TEST_F(Memory, ARunThatStreamsItsReferencePolicyIsTheSameRun) {
   for (const std::string type : {"float32", "bfloat16"}) {
     const std::string options = kl_ + "--dtype " + type + " --steps 2 --set run.threads=2 ";
-    ASSERT_EQ(runs_.train("held_" + type, options).status, 0);
-    const auto streamed = runs_.train("streamed_" + type, options + "--set reference.offload=true");
-    ASSERT_EQ(streamed.status, 0) << streamed.error;
-    EXPECT_THAT(test::difference(runs_.run("streamed_" + type), runs_.run("held_" + type)), IsEmpty());
+    ASSERT_EQ(train("held_" + type, options).status, 0);
+    ASSERT_THAT(train("streamed_" + type, options + "--set reference.offload=true"), prints());
+    EXPECT_THAT(difference(path("streamed_" + type), path("held_" + type)), IsEmpty());
   }
 }
 
 TEST_F(Memory, AReferencePolicyThatMovesCannotBeStreamed) {
-  const auto result = runs_.train("moving", kl_ + "--set reference.offload=true --set 'reference.policy=\"ema\"'");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.error, HasSubstr("needs a reference policy that stays as the checkpoint's files are"));
+  EXPECT_THAT(train("moving", kl_ + "--set reference.offload=true --set 'reference.policy=\"ema\"'"),
+              fails("needs a reference policy that stays as the checkpoint's files are"));
 }
 
 // On the CPU masters and moments are in host memory already.
 TEST_F(Memory, OffloadChangesNothingOnTheCpu) {
-  ASSERT_EQ(runs_.train("plain", "--steps 2").status, 0);
-  ASSERT_EQ(runs_.train("offload", "--steps 2 --set 'train.offload=\"optimizer\"'").status, 0);
-  EXPECT_THAT(test::difference(runs_.run("offload"), runs_.run("plain")), IsEmpty());
+  ASSERT_EQ(train("plain", "--steps 2").status, 0);
+  ASSERT_EQ(train("offload", "--steps 2 --set 'train.offload=\"optimizer\"'").status, 0);
+  EXPECT_THAT(difference_of("offload", "plain"), IsEmpty());
 }
 
 TEST_F(Memory, ARunWithNarrowMomentsContinuesAsIfItHadNeverStopped) {
   const std::string narrow = "--dtype bfloat16 --set 'train.moments=\"bfloat16\"' --set evaluation.every=2 ";
-  ASSERT_EQ(runs_.train("unbroken", narrow + "--steps 4").status, 0);
-  ASSERT_EQ(runs_.train("broken", narrow + "--steps 2").status, 0);
-  const auto continued = runs_.drift("train broken/config.toml --out broken --resume --steps 4");
-  ASSERT_EQ(continued.status, 0) << continued.error;
-  EXPECT_THAT(test::difference(runs_.run("broken"), runs_.run("unbroken")), IsEmpty());
+  ASSERT_EQ(train("unbroken", narrow + "--steps 4").status, 0);
+  ASSERT_EQ(train("broken", narrow + "--steps 2").status, 0);
+  ASSERT_THAT(drift("train broken/config.toml --out broken --resume --steps 4"), prints());
+  EXPECT_THAT(difference_of("broken", "unbroken"), IsEmpty());
 }
 
 TEST_F(Memory, ThePlanFollowsWhatMakesARunSmaller) {
@@ -104,22 +94,20 @@ TEST_F(Memory, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(dry["notes"].dump(), HasSubstr("smaller with, what costs least first: reference.offload, "));
   EXPECT_THAT(plan(large + limit + streams)["does_not_fit"], IsEmpty());
 
-  const auto refused = runs_.train("refused", large + limit);
-  EXPECT_EQ(refused.status, 1);
-  EXPECT_THAT(refused.error, HasSubstr("this run does not fit"));
-  EXPECT_THAT(refused.error, HasSubstr("reference.offload"));
-  EXPECT_FALSE(fs::exists(runs_.run("refused")));
+  const auto refused = train("refused", large + limit);
+  EXPECT_THAT(refused, fails("this run does not fit", "reference.offload"));
+  EXPECT_FALSE(fs::exists(path("refused")));
 }
 
 // A folder with nothing but a config.json, and no bytes written.
 TEST_F(Memory, AShapeWithoutATokenizerIsPlannedInBytes) {
-  const fs::path folder = runs_.path() / "bare";
-  test::write_file(folder / "config.json", test::read_file(test::source_dir() / "assets/shapes/llada-8b/config.json"));
+  const fs::path folder = path("bare");
+  write_file(folder / "config.json", read_file(source_dir() / "assets/shapes/llada-8b/config.json"));
   const auto dry = plan("--dtype bfloat16 --model " + folder.string());
   EXPECT_EQ(dry["parameters"], 8'015'581'184);
   EXPECT_THAT(dry["notes"].dump(), HasSubstr("lengths of prompts are counted in bytes"));
   EXPECT_THAT(dry["notes"].dump(), HasSubstr("there are no weights in"));
-  EXPECT_EQ(runs_.train("planned", "--model " + folder.string()).status, 1) << "training needs both";
+  EXPECT_EQ(train("planned", "--model " + folder.string()).status, 1) << "training needs both";
 }
 
 // All weights of an 8 B model with a KL to a reference policy, from the shape alone.
@@ -131,8 +119,7 @@ TEST_F(Memory, ALargeModelIsPlannedForAGpuThatIsNotHere) {
 }
 
 TEST_F(Memory, JsonIsOfThePlanAlone) {
-  EXPECT_THAT(runs_.train("planned", "--json").error, HasSubstr("--json belongs to the plan"));
+  EXPECT_THAT(train("planned", "--json").error, HasSubstr("--json belongs to the plan"));
 }
 
-}  // namespace
 }  // namespace drift::memory_test

@@ -2,47 +2,37 @@
 
 #include <core/io/safetensors.h>
 
-#include <tests/support/support.h>
+#include <tests/support/program.h>
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/std.h>
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
 
 namespace drift::model_random_test {
-namespace {
+
+using namespace test;
+using namespace testing;
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
 
-class RandomModel : public testing::Test {
+class RandomModel : public Test, public ProgramFolder {
  protected:
   RandomModel() {
     // A shape is a folder with a config.json and nothing else.
-    test::write_file(folder_.path() / "shape/config.json",
-                     test::read_file(test::source_dir() / "tests/golden/data/ckpt/dream_a/config.json"));
+    write("shape/config.json", read_file(source_dir() / "tests/golden/data/ckpt/dream_a/config.json"));
   }
 
-  test::CommandResult drift(const std::string& arguments) const {
-    return test::run_command("cd " + folder_.path().string() + " && " + test::program().string() + " " + arguments);
-  }
-  std::string weights(const std::string& folder) const {
-    return test::read_file(folder_.path() / folder / "model.safetensors");
-  }
-
-  test::TemporaryFolder folder_;
+  std::string weights(const std::string& folder) const { return read_file(path(folder) / "model.safetensors"); }
 };
 
 TEST_F(RandomModel, HasTheShapeAndTheTypeAskedFor) {
   const auto made = drift("model random shape --out made");
-  ASSERT_EQ(made.status, 0) << made.error;
-  EXPECT_THAT(made.output, HasSubstr("made: 0.27 M parameters, bfloat16"));
-  const auto info = nlohmann::json::parse(drift("model info made --json").output);
+  ASSERT_THAT(made, prints("made: 0.27 M parameters, bfloat16"));
+  const auto info = printed_json(drift("model info made --json"));
   EXPECT_EQ(info["on_disk"]["bfloat16"]["bytes"], 2 * info["parameters"].get<int>());
-  EXPECT_EQ(nlohmann::json::parse(test::read_file(folder_.path() / "made/config.json"))["torch_dtype"], "bfloat16");
+  EXPECT_EQ(read_json("made/config.json")["torch_dtype"], "bfloat16");
 
-  const SafetensorsFile file(folder_.path() / "made/model.safetensors");
+  const SafetensorsFile file(path("made/model.safetensors"));
   EXPECT_TRUE(at::equal(file.tensor("model.norm.weight"), at::ones_like(file.tensor("model.norm.weight"))));
   const auto embedding = file.tensor("model.embed_tokens.weight").to(at::kFloat);
   EXPECT_NEAR(embedding.std().item<double>(), 0.02, 0.001);
@@ -60,8 +50,8 @@ TEST_F(RandomModel, TheSameSeedGivesTheSameBytesOnAnyNumberOfThreads) {
 TEST_F(RandomModel, FloatsAreTheValuesThatBfloat16Rounds) {
   ASSERT_EQ(drift("model random shape --out narrow").status, 0);
   ASSERT_EQ(drift("model random shape --out wide --dtype float32").status, 0);
-  const SafetensorsFile narrow(folder_.path() / "narrow/model.safetensors");
-  const SafetensorsFile wide(folder_.path() / "wide/model.safetensors");
+  const SafetensorsFile narrow(path("narrow/model.safetensors"));
+  const SafetensorsFile wide(path("wide/model.safetensors"));
   for (const SafetensorsEntry& entry : narrow.entries())
     EXPECT_TRUE(at::equal(narrow.tensor(entry.name), wide.tensor(entry.name).to(at::kBFloat16))) << entry.name;
 }
@@ -69,41 +59,35 @@ TEST_F(RandomModel, FloatsAreTheValuesThatBfloat16Rounds) {
 TEST_F(RandomModel, ReadsAndWritesWithATokenForEachByte) {
   ASSERT_EQ(drift("model random shape --out made").status, 0);
   const auto ids = drift("tokenize made --text 'é 1\n' --json");
-  ASSERT_EQ(ids.status, 0) << ids.error;
+  ASSERT_THAT(ids, prints());
   EXPECT_EQ(nlohmann::json::parse(ids.output)["ids"].size(), 5u);
-  const auto generated =
-      drift("generate made --prompt '12 + 3' --set rollout.name=block --set rollout.length=8 --set rollout.block=8");
-  EXPECT_EQ(generated.status, 0) << generated.error;
+  EXPECT_THAT(
+      drift("generate made --prompt '12 + 3' --set rollout.name=block --set rollout.length=8 --set rollout.block=8"),
+      prints());
 }
 
 TEST_F(RandomModel, KeepsTheTokenizerThatTheShapeHas) {
-  const std::string source = (test::source_dir() / "assets/sudoku-llada").string();
-  ASSERT_EQ(drift("model random " + source + " --out made").status, 0);
-  EXPECT_EQ(test::read_file(folder_.path() / "made/tokenizer.json"),
-            test::read_file(fs::path(source) / "tokenizer.json"));
-  const auto trained = drift("train " + (test::source_dir() / "configs/quickstart.toml").string() +
-                             " --model made --steps 1 --set evaluation.items=4 --out run");
-  EXPECT_EQ(trained.status, 0) << trained.error;
+  const std::string shape = source("assets/sudoku-llada");
+  ASSERT_EQ(drift("model random " + shape + " --out made").status, 0);
+  EXPECT_EQ(read("made/tokenizer.json"), read_file(fs::path(shape) / "tokenizer.json"));
+  EXPECT_THAT(drift("train " + source("configs/quickstart.toml") +
+                    " --model made --steps 1 --set evaluation.items=4 --out run"),
+              prints());
 }
 
 TEST_F(RandomModel, ReplacesNothingAndLeavesNothingHalfWritten) {
-  test::write_file(folder_.path() / "mine/notes.txt", "mine");
-  const auto refused = drift("model random shape --out mine");
-  EXPECT_EQ(refused.status, 1);
-  EXPECT_THAT(refused.error, HasSubstr("it exists and is not empty"));
+  write("mine/notes.txt", "mine");
+  EXPECT_THAT(drift("model random shape --out mine"), fails("it exists and is not empty"));
   EXPECT_EQ(drift("model random shape --out wrong --dtype int8").status, 2);
-  EXPECT_FALSE(fs::exists(folder_.path() / "wrong"));
+  EXPECT_FALSE(fs::exists(path("wrong")));
 }
 
 TEST_F(RandomModel, AVocabularyWithoutRoomForBytesIsRefused) {
-  auto config = nlohmann::json::parse(test::read_file(folder_.path() / "shape/config.json"));
+  auto config = read_json("shape/config.json");
   config.update({{"vocab_size", 100}, {"mask_token_id", 1}, {"eos_token_id", 0}, {"pad_token_id", 0}});
-  test::write_file(folder_.path() / "shape/config.json", config.dump());
-  const auto refused = drift("model random shape --out made");
-  EXPECT_EQ(refused.status, 1);
-  EXPECT_THAT(refused.error, HasSubstr("a vocabulary of 100 ids has no room for 256 bytes"));
-  EXPECT_FALSE(fs::exists(folder_.path() / "made"));
+  write("shape/config.json", config.dump());
+  EXPECT_THAT(drift("model random shape --out made"), fails("a vocabulary of 100 ids has no room for 256 bytes"));
+  EXPECT_FALSE(fs::exists(path("made")));
 }
 
-}  // namespace
 }  // namespace drift::model_random_test

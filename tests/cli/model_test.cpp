@@ -3,51 +3,37 @@
 #include <core/io/adapter_files.h>
 #include <core/io/safetensors.h>
 
-#include <tests/support/support.h>
+#include <tests/support/program.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-
 namespace drift::model_test {
-namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using namespace test;
+using namespace testing;
 
-class ModelCommand : public testing::Test {
+class ModelCommand : public Test, public ProgramFolder {
  protected:
-  static std::filesystem::path golden() { return test::source_dir() / "tests/golden/data"; }
+  static std::filesystem::path golden() { return source_dir() / "tests/golden/data"; }
   static std::filesystem::path dream() { return golden() / "ckpt/dream_a"; }
 
-  test::CommandResult drift(const std::string& arguments) const {
-    return test::run_command("cd " + folder_.path().string() + " && " + test::program().string() + " " + arguments);
-  }
-  test::CommandResult verify(const std::string& reference, const std::string& options = "") const {
+  CommandResult verify(const std::string& reference, const std::string& options = "") const {
     return drift("model verify " + dream().string() + " --reference " + reference + " " + options);
   }
-
-  test::TemporaryFolder folder_;
 };
 
 TEST_F(ModelCommand, InfoSaysWhatACheckpointIs) {
-  const auto result = drift("model info " + dream().string());
-  ASSERT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output,
-              AllOf(HasSubstr("family               Dream    (model `dream`)\n"),
-                    HasSubstr("parameters           268,416    (0.27 M)\n"),
-                    HasSubstr("on disk              float32: 39 tensors, 1.02 MiB    (3 files)\n"),
-                    HasSubstr("mask, pad, end ids   270, 260, 260\n"), HasSubstr("never written        270 to 287\n"),
-                    HasSubstr("row that predicts    the one before\n"), HasSubstr("bfloat16  0.51 MiB  4.61 MiB\n")));
+  ASSERT_THAT(drift("model info " + dream().string()),
+              prints("family               Dream    (model `dream`)\n", "parameters           268,416    (0.27 M)\n",
+                     "on disk              float32: 39 tensors, 1.02 MiB    (3 files)\n",
+                     "mask, pad, end ids   270, 260, 260\n", "never written        270 to 287\n",
+                     "row that predicts    the one before\n", "bfloat16  0.51 MiB  4.61 MiB\n"));
 }
 
 TEST_F(ModelCommand, InfoAsJson) {
-  const auto result = drift("model info " + (golden() / "ckpt/llada_a_bf16").string() + " --json");
-  ASSERT_EQ(result.status, 0) << result.error;
-  const auto info = nlohmann::json::parse(result.output);
+  const auto info = printed_json(drift("model info " + (golden() / "ckpt/llada_a_bf16").string() + " --json"));
   EXPECT_EQ(info["parameters"], 139584);
   EXPECT_EQ(info["on_disk"]["bfloat16"]["bytes"], 2 * 139584);
   EXPECT_EQ(info["memory"]["float32"]["run"], 4 * 139584);
@@ -55,11 +41,11 @@ TEST_F(ModelCommand, InfoAsJson) {
 }
 
 TEST_F(ModelCommand, ADamagedConfigurationIsNamedByItsPath) {
-  std::filesystem::create_directory(folder_.path() / "model");
-  const auto file = folder_.path() / "model/config.json";
+  std::filesystem::create_directory(path("model"));
+  const auto file = path("model/config.json");
   for (const char* content : {"", "[]", "{\"model_type\": \"llada\",", "{\"model_type\": 3e999}", "{\"a\": {}}",
                               "{\"model_type\": 5}", "{\"model_type\": \"llada\", \"d_model\": -1}"}) {
-    test::write_file(file, content);
+    write_file(file, content);
     const auto result = drift("model info model");
     EXPECT_NE(result.status, 0) << content;
     EXPECT_THAT(result.error, HasSubstr("model/config.json")) << content;
@@ -73,26 +59,21 @@ TEST_F(ModelCommand, ADamagedConfigurationIsNamedByItsPath) {
 
 TEST_F(ModelCommand, VerifyPassesWithinTheTolerance) {
   const auto reference = (golden() / "forward/fwd_dream_a_leftpad_positions.safetensors").string();
-  const auto result = verify(reference, "--tolerance 2.4e-4");
-  ASSERT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output,
-              AllOf(HasSubstr("equal arg-maxima    100.00 % of 66 rows\n"), HasSubstr("|reference|: kept\n")));
+  ASSERT_THAT(verify(reference, "--tolerance 2.4e-4"),
+              prints("equal arg-maxima    100.00 % of 66 rows\n", "|reference|: kept\n"));
 }
 
 TEST_F(ModelCommand, VerifyFailsBeyondTheToleranceAndSaysWhere) {
   const SafetensorsFile right(golden() / "forward/fwd_dream_a_plain.safetensors");
   auto logits = right.tensor("logits").clone();
   logits[1][7][42] += 0.5;
-  write_safetensors(folder_.path() / "wrong.safetensors",
-                    {{"input_ids", right.tensor("input_ids")}, {"logits", logits}});
-  const auto result = verify("wrong.safetensors");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, AllOf(HasSubstr("largest difference  0.5"),
-                                   HasSubstr("where               sequence 1, position 7, token 42: "),
-                                   HasSubstr("|reference|: exceeded\n")));
+  write_safetensors(path("wrong.safetensors"), {{"input_ids", right.tensor("input_ids")}, {"logits", logits}});
+  EXPECT_THAT(verify("wrong.safetensors"),
+              finds("largest difference  0.5",
+                    "where               sequence 1, position 7, token 42: ", "|reference|: exceeded\n"));
   EXPECT_EQ(verify("wrong.safetensors", "--tolerance 0.6").status, 0);
   const auto json = verify("wrong.safetensors", "--json");
-  EXPECT_EQ(json.status, 1);
+  EXPECT_THAT(json, fails());
   EXPECT_EQ(nlohmann::json::parse(json.output).at("passed"), false);
 }
 
@@ -102,95 +83,85 @@ TEST_F(ModelCommand, VerifyNeedsAReferenceThatFits) {
   EXPECT_THAT(verify("nothing.safetensors").error, HasSubstr("nothing.safetensors"));
 
   const auto tokens = at::zeros({1, 4}, at::kLong);
-  write_safetensors(folder_.path() / "a.safetensors", {{"input_ids", tokens}, {"logits", at::zeros({1, 4, 7})}});
+  write_safetensors(path("a.safetensors"), {{"input_ids", tokens}, {"logits", at::zeros({1, 4, 7})}});
   auto result = verify("a.safetensors");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.error, HasSubstr("`logits` has the shape [1, 4, 7], expected [1, 4, 288]"));
+  EXPECT_THAT(result, fails("`logits` has the shape [1, 4, 7], expected [1, 4, 288]"));
 
-  write_safetensors(folder_.path() / "b.safetensors",
+  write_safetensors(path("b.safetensors"),
                     {{"input_ids", at::full({1, 4}, 288, at::kLong)}, {"logits", at::zeros({1, 4, 288})}});
   EXPECT_THAT(verify("b.safetensors").error, HasSubstr("288, which is outside the model's vocabulary of 288"));
 
-  write_safetensors(folder_.path() / "c.safetensors", {{"ids", tokens}, {"logits", at::zeros({1, 4, 288})}});
+  write_safetensors(path("c.safetensors"), {{"ids", tokens}, {"logits", at::zeros({1, 4, 288})}});
   EXPECT_THAT(verify("c.safetensors").error, HasSubstr("there is no tensor `input_ids`"));
 }
 
 TEST_F(ModelCommand, AConfigurationThatCannotBeComputedIsRefusedByName) {
-  std::filesystem::copy(dream(), folder_.path() / "changed");
-  auto config = nlohmann::json::parse(test::read_file(dream() / "config.json"));
+  std::filesystem::copy(dream(), path("changed"));
+  auto config = nlohmann::json::parse(read_file(dream() / "config.json"));
   config["rope_scaling"] = {{"type", "yarn"}};
-  test::write_file(folder_.path() / "changed/config.json", config.dump());
-  const auto result = drift("model info changed");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.error, HasSubstr("`rope_scaling` = {\"type\":\"yarn\"} is not supported"));
+  write("changed/config.json", config.dump());
+  EXPECT_THAT(drift("model info changed"), fails("`rope_scaling` = {\"type\":\"yarn\"} is not supported"));
 }
 
 TEST_F(ModelCommand, InfoNamesEveryEndTokenOfBothFiles) {
-  std::filesystem::copy(dream(), folder_.path() / "ends");
-  auto config = nlohmann::json::parse(test::read_file(dream() / "config.json"));
+  std::filesystem::copy(dream(), path("ends"));
+  auto config = nlohmann::json::parse(read_file(dream() / "config.json"));
   config["eos_token_id"] = {260, 3};
-  test::write_file(folder_.path() / "ends/config.json", config.dump());
-  test::write_file(folder_.path() / "ends/generation_config.json", R"({"eos_token_id": [3, 5]})");
+  write("ends/config.json", config.dump());
+  write("ends/generation_config.json", R"({"eos_token_id": [3, 5]})");
   EXPECT_THAT(drift("model info ends").output, HasSubstr("mask, pad, end ids   270, 260, 260, 3, 5\n"));
-  test::write_file(folder_.path() / "ends/generation_config.json", "[");
+  write("ends/generation_config.json", "[");
   EXPECT_THAT(drift("model info ends").error, HasSubstr("generation_config.json is not a JSON object"));
 }
 
 // One rule for what adds an adapter while it computes and for what adds it once: the head can have none.
 TEST_F(ModelCommand, AnAdapterThatTheModelCannotHaveIsNotMergedEither) {
-  std::filesystem::create_directory(folder_.path() / "head");
+  std::filesystem::create_directory(path("head"));
   write_adapter_files(
-      folder_.path() / "head", {.rank = 2, .alpha = 4, .dropout = 0, .modules = {"lm_head"}, .base = {}},
+      path("head"), {.rank = 2, .alpha = 4, .dropout = 0, .modules = {"lm_head"}, .base = {}},
       {{"lm_head.lora_A.weight", at::full({2, 96}, 0.1)}, {"lm_head.lora_B.weight", at::full({288, 2}, 0.1)}});
-  for (const std::string command : {"model info ", "model merge "}) {
-    const auto refused =
-        drift(command + dream().string() + " --adapter head" + (command == "model merge " ? " --out merged" : ""));
-    EXPECT_EQ(refused.status, 1) << command;
-    EXPECT_THAT(refused.error, HasSubstr("is not one of this model, which has no `lm_head`")) << command;
-  }
+  for (const std::string command : {"model info ", "model merge "})
+    EXPECT_THAT(
+        drift(command + dream().string() + " --adapter head" + (command == "model merge " ? " --out merged" : "")),
+        fails("is not one of this model, which has no `lm_head`"))
+        << command;
 }
 
 TEST_F(ModelCommand, AMergeThatChangesNothingSaysSo) {
-  std::filesystem::create_directory(folder_.path() / "new");
-  write_adapter_files(folder_.path() / "new", {.rank = 2, .alpha = 4, .dropout = 0, .modules = {}, .base = {}},
+  std::filesystem::create_directory(path("new"));
+  write_adapter_files(path("new"), {.rank = 2, .alpha = 4, .dropout = 0, .modules = {}, .base = {}},
                       {{"model.layers.0.self_attn.q_proj.lora_A.weight", at::full({2, 96}, 0.1)},
                        {"model.layers.0.self_attn.q_proj.lora_B.weight", at::zeros({96, 2})}});
-  const auto same = drift("model merge " + dream().string() + " --adapter new --out same");
-  EXPECT_EQ(same.status, 0) << same.error;
-  EXPECT_THAT(same.error, HasSubstr("warning: nothing changed"));
-  EXPECT_THAT(same.output, AllOf(HasSubstr("unchanged   0 of 1 projections"), testing::Not(HasSubstr("merged "))));
+  EXPECT_THAT(
+      drift("model merge " + dream().string() + " --adapter new --out same"),
+      AllOf(prints("unchanged   0 of 1 projections", Not(HasSubstr("merged "))), warns("warning: nothing changed")));
 }
 
 TEST_F(ModelCommand, AMissingShardIsCalledThat) {
-  std::filesystem::copy(dream(), folder_.path() / "part");
-  std::filesystem::remove(folder_.path() / "part/model-00002-of-00003.safetensors");
-  const auto result = drift("model info part");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.error, HasSubstr("part/model.safetensors.index.json names `model-00002-of-00003.safetensors`, "
-                                      "which is missing"));
+  std::filesystem::copy(dream(), path("part"));
+  std::filesystem::remove(path("part/model-00002-of-00003.safetensors"));
+  EXPECT_THAT(drift("model info part"),
+              fails("part/model.safetensors.index.json names `model-00002-of-00003.safetensors`, "
+                    "which is missing"));
 }
 
 TEST_F(ModelCommand, LinksThatLeadNowhereAreSaidToDoSo) {
-  std::filesystem::create_directory(folder_.path() / "hub");
+  std::filesystem::create_directory(path("hub"));
   for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"})
-    std::filesystem::create_symlink("../../blobs/1a2b", folder_.path() / "hub" / name);
+    std::filesystem::create_symlink("../../blobs/1a2b", path("hub") / name);
   for (const std::string command : {"model info hub", "generate hub --token-ids 5", "tokenize hub --text a"})
     EXPECT_THAT(drift(command).error, HasSubstr(".json is a link to ../../blobs/1a2b, which is not there")) << command;
 }
 
 TEST_F(ModelCommand, WeightsThatDoNotFitAreAllListed) {
-  std::filesystem::copy(golden() / "ckpt/llada_a", folder_.path() / "thin");
-  auto config = nlohmann::json::parse(test::read_file(folder_.path() / "thin/config.json"));
+  std::filesystem::copy(golden() / "ckpt/llada_a", path("thin"));
+  auto config = read_json("thin/config.json");
   config["mlp_hidden_size"] = 128;
   config["weight_tying"] = true;
-  test::write_file(folder_.path() / "thin/config.json", config.dump());
-  const auto result =
-      drift("model verify thin --reference " + (golden() / "forward/fwd_llada_a_plain.safetensors").string());
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.error,
-              AllOf(HasSubstr("7 problems"), HasSubstr("`model.transformer.blocks.1.ff_out.weight` is [64, 192]"),
-                    HasSubstr("surplus: `model.transformer.ff_out.weight`")));
+  write("thin/config.json", config.dump());
+  EXPECT_THAT(drift("model verify thin --reference " + (golden() / "forward/fwd_llada_a_plain.safetensors").string()),
+              fails("7 problems", "`model.transformer.blocks.1.ff_out.weight` is [64, 192]",
+                    "surplus: `model.transformer.ff_out.weight`"));
 }
 
-}  // namespace
 }  // namespace drift::model_test

@@ -9,37 +9,32 @@
 
 #include <ATen/TensorOperators.h>
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <cmath>
-#include <string>
-
 namespace drift::paper_training_test {
-namespace {
+
+using namespace test;
+using namespace testing;
 
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-class PaperTraining : public testing::TestWithParam<const char*> {
+class PaperTraining : public TestWithParam<const char*>, public ProgramFolder {
  protected:
   void SetUp() override {
     const auto missing =
-        test::missing_data({"MATH_train.json", "MATH500.json", "MBPP_train.json", "MBPP.json", "countdown_3_test.jsonl",
-                            "sudoku_4x4_test.csv", "qwen/vocab.json", "qwen/merges.txt"});
+        missing_data({"MATH_train.json", "MATH500.json", "MBPP_train.json", "MBPP.json", "countdown_3_test.jsonl",
+                      "sudoku_4x4_test.csv", "qwen/vocab.json", "qwen/merges.txt"});
     if (!missing.empty()) GTEST_SKIP() << missing;
-    test::write_real_vocabulary_model(folder_.path() / "model");
+    write_real_vocabulary_model(path("model"));
     const std::string task = GetParam();
-    test::write_file(folder_.path() / "run.toml",
-                     "extends = [\"" + (test::source_dir() / "configs/paper/dream-").string() + task + ".toml\"]\n" +
-                         R"([model]
+    write("run.toml", "extends = [\"" + source("configs/paper/dream-") + task + ".toml\"]\n" +
+                          R"([model]
 path = "model"
 dtype = "float32"
 [run]
 device = "cpu"
 [plugins]
-paths = [")" + (test::build_dir() / "tests/plugins/libtest_recorder.so").string() +
-                         R"("]
+paths = [")" + (build_dir() / "tests/plugins/libtest_recorder.so").string() +
+                          R"("]
 [reward]
 truncation_is_wrong = false
 [reward.added.text]
@@ -58,12 +53,6 @@ group_size = 2
 items = 2
 )");
   }
-
-  test::CommandResult drift(const std::string& arguments) const {
-    return test::run_command("cd " + folder_.path().string() + " && " + test::program().string() + " " + arguments);
-  }
-
-  test::TemporaryFolder folder_;
 };
 
 /// The first step of Adam moves a weight that has a gradient by about the learning rate, and none by much more: what
@@ -82,16 +71,13 @@ void expect_a_step_of_adam(const fs::path& before, const fs::path& after, double
 }
 
 TEST_P(PaperTraining, PlansAStepMakesItAndJudgesByTheTasksReward) {
-  const auto planned = drift("train run.toml --out run --dry-run --json");
-  ASSERT_EQ(planned.status, 0) << planned.error << planned.output;
-  const auto plan = json::parse(planned.output);
+  const auto plan = printed_json(drift("train run.toml --out run --dry-run --json"));
   EXPECT_EQ(plan["update"]["views"], 2 * 2 * 2);
   EXPECT_GT(plan["prompt_tokens"]["longest"], 20);
-  EXPECT_FALSE(fs::exists(folder_.path() / "run"));
+  EXPECT_FALSE(fs::exists(path("run")));
 
-  const auto trained = drift("train run.toml --out run");
-  ASSERT_EQ(trained.status, 0) << trained.error;
-  const auto metrics = test::metrics_of(folder_.path() / "run");
+  ASSERT_THAT(drift("train run.toml --out run"), prints());
+  const auto metrics = metrics_of(path("run"));
   ASSERT_EQ(metrics.size(), 2u) << "the evaluation before the first step, and the step";
   EXPECT_EQ(metrics[0].at("held_out").at("items"), 2);
   const auto& step = metrics[1];
@@ -106,12 +92,11 @@ TEST_P(PaperTraining, PlansAStepMakesItAndJudgesByTheTasksReward) {
   EXPECT_FALSE(step.at("skipped").get<bool>());
   ASSERT_TRUE(step.at("grad_norm").is_number()) << "finite";
   EXPECT_GT(step.at("grad_norm").get<double>(), 0);
-  expect_a_step_of_adam(folder_.path() / "model/model.safetensors",
-                        folder_.path() / "run/checkpoints/last/model.safetensors", step.at("learning_rate"));
+  expect_a_step_of_adam(path("model/model.safetensors"), path("run/checkpoints/last/model.safetensors"),
+                        step.at("learning_rate"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, PaperTraining, testing::Values("math", "code", "countdown", "sudoku"),
+INSTANTIATE_TEST_SUITE_P(Tasks, PaperTraining, Values("math", "code", "countdown", "sudoku"),
                          [](const auto& info) { return std::string(info.param); });
 
-}  // namespace
 }  // namespace drift::paper_training_test

@@ -1,21 +1,13 @@
 // `drift plan`: the views that a masking strategy draws for responses in a file, and the files that it reads.
 
-#include "tests/support/support.h"
-
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-
-#include <filesystem>
-#include <set>
-#include <string>
+#include <tests/support/program.h>
 
 namespace drift::plan_test {
-namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using namespace test;
+using namespace testing;
 
-const std::string kRun = (test::source_dir() / "configs/quickstart.toml").string();
+const std::string kRun = source("configs/quickstart.toml");
 
 /// Six positions in three steps, of which the last one is padding.
 constexpr const char* kResponse =
@@ -23,23 +15,16 @@ constexpr const char* kResponse =
     R"( "commit_logprob": [-0.1, -0.1, -2.0, -2.0, -0.5, 0.0], "forwards": 3})"
     "\n";
 
-class Plan : public testing::Test {
+class Plan : public Test, public ProgramFolder {
  protected:
-  test::CommandResult plan(const std::string& options) const {
+  CommandResult plan(const std::string& options) const {
     return drift("plan " + kRun + " --trajectories responses.jsonl " + options);
   }
-  void SetUp() override { test::write_file(folder_.path() / "responses.jsonl", kResponse); }
-
-  test::CommandResult drift(const std::string& arguments) const {
-    return test::run_command("cd " + folder_.path().string() + " && " + test::program().string() + " " + arguments);
-  }
-
-  test::TemporaryFolder folder_;
+  void SetUp() override { write("responses.jsonl", kResponse); }
 };
 
-nlohmann::json views(const test::CommandResult& result, int response = 0) {
-  EXPECT_EQ(result.status, 0) << result.error;
-  return nlohmann::json::parse(result.output)["responses"][response]["views"];
+nlohmann::json views(const CommandResult& result, int response = 0) {
+  return printed_json(result)["responses"][response]["views"];
 }
 
 // Of the trajectory's states the least sure one first: step 1, then 2, then 0.
@@ -56,13 +41,10 @@ TEST_F(Plan, ShowsWhatEachViewMasksAndScores) {
 }
 
 TEST_F(Plan, DrawsAPicture) {
-  const auto result = plan("--set algorithm.masking.k=3 --set algorithm.masking.sample_temperature=0.0");
-  EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, HasSubstr("response 0, 3 views\n"));
-  EXPECT_THAT(result.output, HasSubstr("001122\n")) << "the steps";
-  EXPECT_THAT(result.output, testing::AnyOf(HasSubstr("··██▒░\n"), HasSubstr("..##o-\n")));
-  EXPECT_THAT(result.output,
-              HasSubstr("views: 3, responses: 1, masking strategy: `rldf`, forwards of the estimator: 3\n"));
+  EXPECT_THAT(plan("--set algorithm.masking.k=3 --set algorithm.masking.sample_temperature=0.0"),
+              prints("response 0, 3 views\n", "001122\n", AnyOf(HasSubstr("··██▒░\n"), HasSubstr("..##o-\n")),
+                     "views: 3, responses: 1, masking strategy: `rldf`, forwards of the estimator: 3\n"))
+      << "the steps";
 }
 
 TEST_F(Plan, IsThatOfTheSeedAndTheStep) {
@@ -95,35 +77,30 @@ TEST_F(Plan, TakesEveryStrategy) {
 }
 
 TEST_F(Plan, ReadsWhatGenerateWrites) {
-  const std::string checkpoint = (test::source_dir() / "assets/sudoku-llada").string();
+  const std::string checkpoint = source("assets/sudoku-llada");
   const auto generated = drift("generate " + checkpoint + " --config " + kRun +
                                " --prompt '0040\n4301\n0004\n1400\n' --samples 2 --json --entropy");
-  ASSERT_EQ(generated.status, 0) << generated.error;
+  ASSERT_THAT(generated, prints());
   const auto first = nlohmann::json::parse(generated.output.substr(0, generated.output.find('\n')));
   EXPECT_EQ(first.at("entropy").size(), first.at("token_ids").size());
   for (const double entropy : first.at("entropy")) EXPECT_GE(entropy, 0);
-  test::write_file(folder_.path() / "responses.jsonl", generated.output);
+  write("responses.jsonl", generated.output);
   EXPECT_EQ(views(plan("--json"), 1).size(), 4u);
 }
 
 TEST_F(Plan, ReadsWhatAnEvaluationKeeps) {
-  const std::string checkpoint = (test::source_dir() / "assets/sudoku-llada").string();
-  const auto evaluated = drift("eval " + checkpoint + " --config " + kRun +
-                               " --set evaluation.items=2 --set evaluation.trajectories=true --out kept");
-  ASSERT_EQ(evaluated.status, 0) << evaluated.error;
-  for (const auto& file : std::filesystem::directory_iterator(folder_.path() / "kept/responses"))
-    std::filesystem::copy_file(file.path(), folder_.path() / "responses.jsonl",
-                               std::filesystem::copy_options::overwrite_existing);
+  const std::string checkpoint = source("assets/sudoku-llada");
+  ASSERT_THAT(drift("eval " + checkpoint + " --config " + kRun +
+                    " --set evaluation.items=2 --set evaluation.trajectories=true --out kept"),
+              prints());
+  for (const auto& file : std::filesystem::directory_iterator(path("kept/responses")))
+    std::filesystem::copy_file(file.path(), path("responses.jsonl"), std::filesystem::copy_options::overwrite_existing);
   EXPECT_EQ(views(plan("--json"), 1).size(), 4u);
 }
 
 TEST_F(Plan, SaysWhatIsWrongWithTheFile) {
-  test::write_file(folder_.path() / "responses.jsonl", "{\"token_ids\": [1]}\n");
-  const auto result = plan("");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.error, HasSubstr("responses.jsonl:1"));
-  EXPECT_THAT(result.error, HasSubstr("there is no list `prompt_ids`"));
+  write("responses.jsonl", "{\"token_ids\": [1]}\n");
+  EXPECT_THAT(plan(""), fails("responses.jsonl:1", "there is no list `prompt_ids`"));
 }
 
-}  // namespace
 }  // namespace drift::plan_test

@@ -1,37 +1,28 @@
 // Plugins that would end the process, and runs that cannot learn: what the program says, and how it ends. What the
 // checks of calls say is in tests/abi/plugin_faults_test.cpp.
 
-#include <tests/support/support.h>
 #include <tests/support/training_run.h>
 
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-
 #include <csignal>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace drift::plugin_faults_cli_test {
-namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using namespace test;
+using namespace testing;
 
-class PluginFault : public testing::Test {
+class PluginFault : public Test, public ProgramFolder {
  protected:
   void SetUp() override {
-    test::write_file(folder_.path() / "run.toml", R"([run]
+    write("run.toml", R"([run]
 seed = 1
 threads = 1
 [plugins]
-paths = [")" + (test::build_dir() / "tests/plugins/libtest_faulty.so").string() +
-                                                      R"("]
+paths = [")" + (build_dir() / "tests/plugins/libtest_faulty.so").string() +
+                          R"("]
 [model]
 name = "faulty"
-path = ")" + (test::source_dir() / "assets/sudoku-llada").string() +
-                                                      R"("
+path = ")" + source("assets/sudoku-llada") +
+                          R"("
 initialize = "random"
 [task]
 name = "faulty"
@@ -61,39 +52,32 @@ group_size = 2
     return text;
   }
   /// @param settings  SECTION.KEY=VALUE, separated by spaces
-  test::CommandResult train(const std::string& settings) const {
-    std::filesystem::remove_all(folder_.path() / "run");
+  CommandResult train(const std::string& settings) const {
+    std::filesystem::remove_all(path("run"));
     return run("", settings);
   }
   /// Without memory dumps, and without a sanitizer's own word on signals.
-  test::CommandResult run(const std::string& environment, const std::string& settings) const {
-    return test::run_command("cd " + folder_.path().string() + " && ulimit -c 0 && " + environment +
-                             " ASAN_OPTIONS=$ASAN_OPTIONS:handle_segv=0:handle_abort=0:handle_sigfpe=0 " +
-                             test::program().string() + " " + arguments(settings));
+  CommandResult run(const std::string& environment, const std::string& settings) const {
+    return run_command("cd " + path().string() + " && ulimit -c 0 && " + environment +
+                       " ASAN_OPTIONS=$ASAN_OPTIONS:handle_segv=0:handle_abort=0:handle_sigfpe=0 " +
+                       program().string() + " " + arguments(settings));
   }
-  std::string log() const { return test::read_file(folder_.path() / "run/log.txt"); }
-
-  test::TemporaryFolder folder_;
+  std::string log() const { return read("run/log.txt"); }
 };
 
 TEST_F(PluginFault, ARunOfWhatIsNotFaulty) {
-  const auto result = train("");
-  EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_EQ(result.error, "");
-  const auto step = test::metrics_of(folder_.path() / "run").at(1);
+  EXPECT_THAT(train(""), warns(IsEmpty()));
+  const auto step = metrics_of(path("run")).at(1);
   EXPECT_EQ(step["loss/reward"], 1) << "the loss's own metric";
   EXPECT_LT(step["reward"], 1) << "what the rewards gave";
 }
 
 TEST_F(PluginFault, AnExceptionNamesTheStepAndTheInnermostCall) {
-  const auto thrown = train("model.fault=number");
-  EXPECT_EQ(thrown.status, 1);
-  EXPECT_THAT(thrown.error, HasSubstr("error: evaluation before the first step: model `faulty` of plugin `faulty`, "
-                                      "forward: it threw an exception of type `int`"));
-  const auto libtorch = train("algorithm.loss.fault=libtorch");
-  EXPECT_EQ(libtorch.status, 1);
-  EXPECT_THAT(libtorch.error,
-              AllOf(HasSubstr("error: step 1: loss `faulty` of plugin `faulty`, evaluate: mat1 and mat2 shapes"),
+  EXPECT_THAT(train("model.fault=number"),
+              fails("error: evaluation before the first step: model `faulty` of plugin `faulty`, "
+                    "forward: it threw an exception of type `int`"));
+  EXPECT_THAT(train("algorithm.loss.fault=libtorch"),
+              fails("error: step 1: loss `faulty` of plugin `faulty`, evaluate: mat1 and mat2 shapes",
                     Not(HasSubstr("frame #"))));
   EXPECT_THAT(log(), HasSubstr("frame #"));
 }
@@ -121,9 +105,8 @@ TEST_F(PluginFault, AFatalSignalLeavesALastWord) {
 }
 
 TEST_F(PluginFault, ExitIsAnError) {
-  const auto result = train("algorithm.loss.fault=exit");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.error, HasSubstr("error: step 1: loss `faulty` of plugin `faulty`, evaluate: it called exit()"));
+  EXPECT_THAT(train("algorithm.loss.fault=exit"),
+              fails("error: step 1: loss `faulty` of plugin `faulty`, evaluate: it called exit()"));
   EXPECT_THAT(log(), HasSubstr("evaluate: it called exit()"));
 }
 
@@ -134,20 +117,17 @@ TEST_F(PluginFault, WhileItRegisters) {
   const auto crash = with("wild");
   EXPECT_EQ(crash.status, 128 + SIGSEGV);
   EXPECT_THAT(crash.error, HasSubstr("error: plugin `faulty`, registration: it ended the program by SIGSEGV"));
-  const auto exit = with("exit");
-  EXPECT_EQ(exit.status, 1);
-  EXPECT_THAT(exit.error, HasSubstr("error: plugin `faulty`, registration: it called exit()"));
+  EXPECT_THAT(with("exit"), fails("error: plugin `faulty`, registration: it called exit()"));
 }
 
 TEST_F(PluginFault, RunsThatCannotLearnSaySoOnceAndHowOften) {
   const auto expect = [&](const std::string& settings, const std::string& where, const std::string& text) {
     const auto result = train(settings);
-    EXPECT_EQ(result.status, 0) << result.error;
-    EXPECT_THAT(result.output, HasSubstr("warning: " + where + text)) << settings;
+    EXPECT_THAT(result, prints("warning: " + where + text)) << settings;
     std::size_t count = 0;
     for (std::size_t at = 0; (at = result.output.find(text, at)) != std::string::npos; ++at) ++count;
     EXPECT_EQ(count, 2) << settings << ": at first, and at the end";
-    return nlohmann::json::parse(test::read_file(folder_.path() / "run/summary.json"))["warnings"];
+    return read_json("run/summary.json")["warnings"];
   };
   EXPECT_EQ(expect("algorithm.masking.fault=no_views evaluation.before=false",
                    "step 1: ", "the masking strategy `faulty` gives no views"),
@@ -157,10 +137,7 @@ TEST_F(PluginFault, RunsThatCannotLearnSaySoOnceAndHowOften) {
   expect("algorithm.loss.fault=zero", "step 1: ", "the loss `faulty` has no gradient, though advantages differ");
   expect("reward.fault=none_solved", "before the first step: ", "the model solves none of the held-out items");
   expect("reward.fault=solved_once", "step 2: ", "held-out accuracy fell to 0, and was not 0 before");
-  const auto frozen = train("model.fault=frozen");
-  EXPECT_EQ(frozen.status, 1);
-  EXPECT_THAT(frozen.error, HasSubstr("the model has no parameters to train"));
+  EXPECT_THAT(train("model.fault=frozen"), fails("the model has no parameters to train"));
 }
 
-}  // namespace
 }  // namespace drift::plugin_faults_cli_test

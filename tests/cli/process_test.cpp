@@ -1,17 +1,13 @@
 // How the program sets its process up. libgomp tells on standard error what it read while it was loaded.
 
-#include <gmock/gmock.h>
-
-#include <filesystem>
 #include <regex>
-#include <string>
 
-#include "tests/support/support.h"
+#include <tests/support/program.h>
 
 namespace drift::test::process_test {
-namespace {
 
-using testing::HasSubstr;
+using namespace test;
+using namespace testing;
 
 /// The program without the waiting policy that tests set, with other variables before it.
 CommandResult drift(const std::string& variables, const std::string& arguments) {
@@ -27,7 +23,7 @@ std::string reported(const std::string& text, const std::string& variable) {
 
 TEST(Process, TheWaitingPolicyIsThereBeforeOpenMpIsLoaded) {
   const auto told = drift("OMP_DISPLAY_ENV=verbose", "--version");
-  EXPECT_EQ(told.status, 0);
+  EXPECT_THAT(told, prints());
   // The policy's own line also says PASSIVE if nothing is set.
   EXPECT_EQ(reported(told.error, "GOMP_SPINCOUNT"), "0") << told.error;
   EXPECT_THAT(drift("", "doctor").output, HasSubstr(", OMP_WAIT_POLICY=passive\n"));
@@ -49,14 +45,10 @@ TEST(Process, AProgramThatOutlivedItsParentEnds) {
 }
 
 TEST(Process, ALauncherWithoutItsProgramSaysWhatIsMissing) {
-  const TemporaryFolder folder;
-  std::filesystem::copy(program(), folder.path() / "drift");
-  const auto result = run_command((folder.path() / "drift").string() + " --version");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_EQ(result.output, "");
-  EXPECT_THAT(result.error, HasSubstr("error: the program cannot be loaded: "));
-  EXPECT_THAT(result.error, HasSubstr("libdrift_program.so"));
+  const ProgramFolder folder;
+  std::filesystem::copy(program(), folder.path("drift"));
+  EXPECT_THAT(run_command(folder.path("drift").string() + " --version"),
+              AllOf(finds(IsEmpty()), fails("error: the program cannot be loaded: ", "libdrift_program.so")));
 }
 
-}  // namespace
 }  // namespace drift::test::process_test

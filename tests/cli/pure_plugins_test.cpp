@@ -1,48 +1,34 @@
 // Plugins over plain arrays in the real program.
 
-#include <tests/support/support.h>
 #include <tests/support/training_run.h>
 
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <cmath>
-#include <filesystem>
-#include <string>
-
 namespace drift::pure_plugins_test {
-namespace {
+
+using namespace test;
+using namespace testing;
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
-using testing::SizeIs;
 
-class PurePlugins : public testing::Test {
+class PurePlugins : public Test, public TrainingRuns {
  protected:
-  static fs::path file(const std::string& name) {
-    return test::build_dir() / "tests/plugins" / ("libtest_" + name + ".so");
-  }
+  static fs::path file(const std::string& name) { return build_dir() / "tests/plugins" / ("libtest_" + name + ".so"); }
 
-  test::CommandResult drift(const std::string& arguments) const {
-    return test::run_command("export DRIFT_PLUGIN_PATH=" + file("").parent_path().string() + "; " +
-                             runs_.command(arguments));
+  CommandResult drift(const std::string& arguments) const {
+    return run_command("export DRIFT_PLUGIN_PATH=" + file("").parent_path().string() + "; " + command(arguments));
   }
   /// In the second pass over the responses of a step the ratios are not 1.
   void train(const std::string& loss) const {
-    const auto result = drift("train run.toml --out " + loss + " --set algorithm.loss.name=" + loss +
-                              " --set algorithm.loss.width=2.0 --set train.inner_iterations=2");
-    ASSERT_EQ(result.status, 0) << result.error;
+    ASSERT_THAT(drift("train run.toml --out " + loss + " --set algorithm.loss.name=" + loss +
+                      " --set algorithm.loss.width=2.0 --set train.inner_iterations=2"),
+                prints());
   }
-
-  test::TrainingRuns runs_;
 };
 
 // Arrays are float64, the tensors of a run float32: the gradients differ by rounding.
 TEST_F(PurePlugins, TensorsTrainToTheSameUpToRounding) {
   train("soft_clip_c");
   train("soft_clip");
-  const auto arrays = test::metrics_of(runs_.run("soft_clip_c")), tensors = test::metrics_of(runs_.run("soft_clip"));
+  const auto arrays = metrics_in("soft_clip_c"), tensors = metrics_in("soft_clip");
   ASSERT_THAT(arrays, SizeIs(5));
   ASSERT_THAT(tensors, SizeIs(5));
   for (std::size_t step = 1; step < arrays.size(); ++step) {
@@ -66,14 +52,12 @@ TEST_F(PurePlugins, AreListedRecordedAndChecked) {
 
   train("soft_clip_c");
   bool is_recorded = false;
-  for (const auto& plugin : nlohmann::json::parse(test::read_file(runs_.run("soft_clip_c") / "plugins.json")))
+  for (const auto& plugin : read_json("soft_clip_c/plugins.json"))
     is_recorded = is_recorded || (plugin.at("name") == "soft_clip_c" && plugin.at("tier") == "pure");
   EXPECT_TRUE(is_recorded);
 
-  for (const std::string name : {"soft_clip_c", "near_match_c"}) {
-    const auto result = drift("plugin check " + file(name).string());
-    EXPECT_EQ(result.status, 0) << result.output << result.error;
-  }
+  for (const std::string name : {"soft_clip_c", "near_match_c"})
+    EXPECT_THAT(drift("plugin check " + file(name).string()), prints());
 }
 
 TEST_F(PurePlugins, AMistakeInTheTomlIsFoundByTheDeclaration) {
@@ -84,17 +68,14 @@ TEST_F(PurePlugins, AMistakeInTheTomlIsFoundByTheDeclaration) {
 }
 
 TEST_F(PurePlugins, AForgottenGradientIsAFinding) {
-  const auto result = drift("plugin check " + file("pure_faults").string() + " --component loss/forgets_gradient");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, HasSubstr("its gradient by the current value")) << result.error;
+  EXPECT_THAT(drift("plugin check " + file("pure_faults").string() + " --component loss/forgets_gradient"),
+              finds("its gradient by the current value"));
 }
 
 TEST_F(PurePlugins, AnArrayThatWasNotAskedForIsNamed) {
-  const auto result = drift("plugin check " + file("pure_faults").string() + " --component loss/reads_reference");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, HasSubstr("SIGSEGV at a null pointer: a loss in C has `old_FL`, `reference_FL` and "
-                                       "`entropy_FL` only if its needs() asks"));
+  EXPECT_THAT(drift("plugin check " + file("pure_faults").string() + " --component loss/reads_reference"),
+              finds("SIGSEGV at a null pointer: a loss in C has `old_FL`, `reference_FL` and "
+                    "`entropy_FL` only if its needs() asks"));
 }
 
-}  // namespace
 }  // namespace drift::pure_plugins_test

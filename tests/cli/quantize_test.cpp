@@ -1,31 +1,21 @@
 // `[model] quantize` from outside: what opens, what is refused, what a run saves.
 
-#include <tests/support/support.h>
-
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
+#include <tests/support/program.h>
 
 namespace drift::quantize_test {
-namespace {
+
+using namespace test;
+using namespace testing;
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
 
-class Quantize : public testing::Test {
+class Quantize : public Test, public ProgramFolder {
  protected:
-  static std::string source(const std::string& path) { return (test::source_dir() / path).string(); }
-  test::CommandResult drift(const std::string& arguments) const {
-    return test::run_command("cd " + folder_.path().string() + " && " + test::program().string() + " " + arguments);
-  }
-
   /// A short quickstart.
   std::string train(const std::string& settings) const {
     return "train " + source("configs/quickstart.toml") +
            " --steps 2 --set train.prompts_per_step=2 --set evaluation.items=4 --set model.quantize=nf4 " + settings;
   }
-
-  test::TemporaryFolder folder_;
 };
 
 TEST_F(Quantize, LogitsAreNearTheOriginals) {
@@ -42,17 +32,14 @@ TEST_F(Quantize, LogitsAreNearTheOriginals) {
 }
 
 TEST_F(Quantize, AnAdapterIsTrainedAndSavedAlone) {
-  const auto trained = drift(train("--set adapter.kind=lora --set adapter.rank=4 --out run"));
-  ASSERT_EQ(trained.status, 0) << trained.error;
-  const fs::path last = folder_.path() / "run/checkpoints/last";
+  ASSERT_THAT(drift(train("--set adapter.kind=lora --set adapter.rank=4 --out run")), prints());
+  const fs::path last = path("run/checkpoints/last");
   EXPECT_TRUE(fs::exists(last / "adapter_model.safetensors"));
   EXPECT_FALSE(fs::exists(last / "model.safetensors"));
-  const auto evaluated =
-      drift("eval " + source("assets/sudoku-llada") + " --adapter run/checkpoints/last --config " +
-            source("configs/quickstart.toml") + " --set model.quantize=nf4 --set evaluation.items=4");
-  EXPECT_EQ(evaluated.status, 0) << evaluated.error;
-  const auto resumed = drift("train run/config.toml --out run --resume --set train.steps=3");
-  EXPECT_EQ(resumed.status, 0) << resumed.error;
+  EXPECT_THAT(drift("eval " + source("assets/sudoku-llada") + " --adapter run/checkpoints/last --config " +
+                    source("configs/quickstart.toml") + " --set model.quantize=nf4 --set evaluation.items=4"),
+              prints());
+  EXPECT_THAT(drift("train run/config.toml --out run --resume --set train.steps=3"), prints());
 }
 
 TEST_F(Quantize, AllWeightsAreNotTrained) {
@@ -62,7 +49,7 @@ TEST_F(Quantize, AllWeightsAreNotTrained) {
     EXPECT_THAT(refused.error, AllOf(HasSubstr("[model] quantize = \"nf4\" freezes the weights"),
                                      HasSubstr("[adapter] kind = \"lora\"")));
   }
-  EXPECT_FALSE(fs::exists(folder_.path() / "run"));
+  EXPECT_FALSE(fs::exists(path("run")));
 }
 
 TEST_F(Quantize, ThePlanCountsFourBits) {
@@ -79,5 +66,4 @@ TEST_F(Quantize, RandomWeightsAreNotPacked) {
   EXPECT_THAT(refused.error, HasSubstr("[model] quantize needs a checkpoint to read"));
 }
 
-}  // namespace
 }  // namespace drift::quantize_test

@@ -1,31 +1,24 @@
 // What the program draws from, pinned: a stream that gets another name, or is asked at another point, changes every
 // run that was ever made with its seed. What plugins draw is pinned in tests/unit/pinned_draws_test.cpp.
 
-#include <tests/support/support.h>
 #include <tests/support/training_run.h>
 
 #include <core/io/safetensors.h>
 
-#include <gmock/gmock.h>
-
-#include <sstream>
-#include <string>
-#include <vector>
-
 namespace drift::random_streams_test {
-namespace {
 
-using testing::ElementsAre;
+using namespace test;
+using namespace testing;
 
-class RandomStreams : public testing::Test {
+class RandomStreams : public Test, public ProgramFolder {
  protected:
   void SetUp() override {
-    test::write_file(folder_.path() / "run.toml", R"([run]
+    write("run.toml", R"([run]
 seed = 1
 threads = 1
 [plugins]
-paths = [")" + (test::build_dir() / "tests/plugins/libtest_recorder.so").string() +
-                                                      R"("]
+paths = [")" + (build_dir() / "tests/plugins/libtest_recorder.so").string() +
+                          R"("]
 [model]
 name = "llada"
 path = ")" + model_ + R"("
@@ -52,7 +45,7 @@ learning_rate = 1e-3
 [evaluation]
 before = false
 )");
-    test::write_file(folder_.path() / "pretrain.toml", R"([run]
+    write("pretrain.toml", R"([run]
 seed = 1
 threads = 1
 [model]
@@ -81,12 +74,10 @@ before = false
 
   /// The lines that the components wrote, each one once.
   std::vector<std::string> recorded(const std::string& arguments) const {
-    const std::string record = (folder_.path() / "record").string();
+    const std::string record = path("record").string();
     std::filesystem::remove(record);
-    const auto result = test::run_command("cd " + folder_.path().string() + " && DRIFT_RECORD=" + record + " " +
-                                          test::program().string() + " " + arguments);
-    EXPECT_EQ(result.status, 0) << result.error;
-    std::istringstream text(test::read_file(record));
+    EXPECT_THAT(drift(arguments, "DRIFT_RECORD=" + record), prints());
+    std::istringstream text(read_file(record));
     std::vector<std::string> lines;
     for (std::string line; std::getline(text, line);) {
       if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
@@ -94,8 +85,7 @@ before = false
     return lines;
   }
 
-  test::TemporaryFolder folder_;
-  const std::string model_ = (test::source_dir() / "assets/sudoku-llada").string();
+  const std::string model_ = source("assets/sudoku-llada");
 };
 
 /// What the rollout of an evaluation gets, whatever command evaluates.
@@ -133,18 +123,15 @@ TEST_F(RandomStreams, OfPretraining) {
 
 // Masks and their ratios are seen in the loss, whose size they decide.
 TEST_F(RandomStreams, OfPretrainingsMasksAndOfInitialWeights) {
-  const auto result = test::run_command("cd " + folder_.path().string() + " && " + test::program().string() +
-                                        " pretrain pretrain.toml --out run");
-  ASSERT_EQ(result.status, 0) << result.error;
-  const auto metrics = test::metrics_of(folder_.path() / "run");
+  ASSERT_THAT(drift("pretrain pretrain.toml --out run"), prints());
+  const auto metrics = metrics_of(path("run"));
   ASSERT_FALSE(metrics.empty());
   EXPECT_NEAR(metrics[0].at("loss").get<double>(), 5.14666, 1e-3);
   // Weights after a step that moves none of them by more than 1e-9.
-  const SafetensorsFile weights(folder_.path() / "run/checkpoints/last/model.safetensors");
+  const SafetensorsFile weights(path("run/checkpoints/last/model.safetensors"));
   const auto first = [&](const char* name) { return weights.tensor(name).view({-1})[0].item<double>(); };
   EXPECT_NEAR(first("model.transformer.wte.weight"), 0.298191, 1e-6);
   EXPECT_NEAR(first("model.transformer.blocks.0.q_proj.weight"), -0.231107, 1e-6);
 }
 
-}  // namespace
 }  // namespace drift::random_streams_test

@@ -1,30 +1,21 @@
 // The reference: what the program says of a key or a metric, and the pages of the reference.
 
-#include "tests/support/plugins.h"
-#include "tests/support/training_run.h"
+#include <tests/support/plugins.h>
+#include <tests/support/training_run.h>
 
 #include <core/config/schema.h>
 #include <core/report/metric_reference.h>
 
-#include <gmock/gmock.h>
-
 namespace drift::reference_test {
-namespace {
 
-using testing::AllOf;
-using testing::Contains;
-using testing::ContainsRegex;
-using testing::HasSubstr;
-using testing::Not;
+using namespace test;
+using namespace testing;
 
-test::CommandResult drift(const std::string& arguments) {
-  return test::run_command(test::program().string() + " " + arguments);
-}
+CommandResult drift(const std::string& arguments) { return run_command(program().string() + " " + arguments); }
 
 std::string help(const std::string& word) {
   const auto result = drift("help " + word);
-  EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_EQ(result.error, "");
+  EXPECT_THAT(result, warns(IsEmpty()));
   return result.output;
 }
 
@@ -32,16 +23,13 @@ TEST(Reference, ItsPagesArePrintedForTheSite) {
   const std::pair<const char*, const char*> pages[] = {{"configuration", "\n## `[train]`\n"},
                                                        {"metrics", "\n## metrics.jsonl of a run\n"},
                                                        {"commands", "\n## drift train\n"}};
-  for (const auto& [page, section] : pages) {
-    const auto printed = drift("reference " + std::string(page));
-    EXPECT_EQ(printed.status, 0) << printed.error;
-    EXPECT_THAT(printed.output, AllOf(testing::StartsWith("# "), HasSubstr(section)));
-  }
+  for (const auto& [page, section] : pages)
+    EXPECT_THAT(drift("reference " + std::string(page)), prints(StartsWith("# "), section));
 }
 
 TEST(Reference, AKeyIsExplained) {
   const std::string text = help("train.learning_rate");
-  EXPECT_THAT(text, testing::StartsWith("train.learning_rate: AdamW's learning rate, at the top of the schedule\n"));
+  EXPECT_THAT(text, StartsWith("train.learning_rate: AdamW's learning rate, at the top of the schedule\n"));
   EXPECT_THAT(text, AllOf(ContainsRegex("\n  type +number\n"), ContainsRegex("\n  range +>= 0\n"),
                           ContainsRegex("\n  default +1e-6\n"), ContainsRegex("\n  section +\\[train\\]  the optimi")));
   EXPECT_THAT(text, ContainsRegex("\n  read by +drift train\n"));
@@ -56,7 +44,7 @@ TEST(Reference, AKeyWithAShortFormNamesIt) {
 
 TEST(Reference, AParameterIsExplainedForEachComponentThatHasIt) {
   const std::string text = help("algorithm.loss.eps_high");
-  EXPECT_THAT(text, testing::StartsWith("algorithm.loss.eps_high: a parameter of the loss\n"));
+  EXPECT_THAT(text, StartsWith("algorithm.loss.eps_high: a parameter of the loss\n"));
   for (const char* loss : {"rldf", "d1", "tracerl"})
     EXPECT_THAT(text, ContainsRegex("\n  " + std::string(loss) + " +number +0\\.[0-9]+ +>= 0 +the ratio is clipped"));
   EXPECT_THAT(text, Not(ContainsRegex("\n  wd1 ")));
@@ -67,9 +55,9 @@ TEST(Reference, ANameAloneIsExplainedInEverySection) {
   EXPECT_THAT(text, AllOf(HasSubstr("train.learning_rate: "), HasSubstr("\npretrain.learning_rate: ")));
   EXPECT_THAT(text, HasSubstr("learning_rate: AdamW's learning rate at the beginning")) << "a metric of this name";
   const std::string temperature = help("temperature");
-  EXPECT_THAT(temperature, testing::StartsWith("rollout.temperature: "));
+  EXPECT_THAT(temperature, StartsWith("rollout.temperature: "));
   EXPECT_THAT(temperature, ContainsRegex("\n  also in +\\[evaluation.rollout\\]\n"));
-  EXPECT_THAT(help("evaluation.rollout.temperature"), testing::StartsWith("evaluation.rollout.temperature: "));
+  EXPECT_THAT(help("evaluation.rollout.temperature"), StartsWith("evaluation.rollout.temperature: "));
 }
 
 TEST(Reference, SectionsMetricsAndPluginsAreExplainedToo) {
@@ -85,15 +73,11 @@ TEST(Reference, SectionsMetricsAndPluginsAreExplainedToo) {
 TEST(Reference, PrintedColumnsAreExplained) {
   for (const std::string column : {"held-out", "kl", "live", "utility", "grad", "lr", "rollout", "update", "tokens/s"})
     EXPECT_THAT(help(column), ContainsRegex("\n  in +the printed table of a run\n")) << column;
-  EXPECT_THAT(help("live"), testing::StartsWith("live: live_groups / groups: "));
+  EXPECT_THAT(help("live"), StartsWith("live: live_groups / groups: "));
 }
 
 TEST(Reference, ProgramsGetJson) {
-  const auto json = [](const std::string& word) {
-    const auto result = drift("help " + word + " --json");
-    EXPECT_EQ(result.status, 0) << result.error;
-    return nlohmann::json::parse(result.output);
-  };
+  const auto json = [](const std::string& word) { return printed_json(drift("help " + word + " --json")); };
   const auto rate = json("learning_rate");
   EXPECT_THAT(rate.at("keys").dump(), AllOf(HasSubstr("\"section\":\"train\""), HasSubstr("\"section\":\"pretrain\"")));
   EXPECT_EQ(rate.at("keys").at(0).at("type"), "number");
@@ -112,19 +96,15 @@ TEST(Reference, AMisspeltWordIsAnsweredWithTheNearest) {
                                                           {"train.learnin_rate", "drift help train.learning_rate"},
                                                           {"rollout.lenght", "drift help rollout.length"},
                                                           {"loss/kll", "drift help loss/kl"}};
-  for (const auto& [word, suggested] : mistakes) {
-    const auto result = drift(std::string("help ") + word);
-    EXPECT_EQ(result.status, 2) << word;
-    EXPECT_EQ(result.output, "") << word;
-    EXPECT_THAT(result.error, HasSubstr("did you mean `" + std::string(suggested) + "`?"));
-  }
+  for (const auto& [word, suggested] : mistakes)
+    EXPECT_THAT(drift(std::string("help ") + word), mistake("did you mean `" + std::string(suggested) + "`?")) << word;
   EXPECT_THAT(drift("reference comands").error, HasSubstr("did you mean `commands`?"));
   EXPECT_THAT(drift("config docs rolout").error, HasSubstr("did you mean `rollout`?"));
 }
 
 TEST(Reference, ConfigDocsHasEverySectionAndWithOneItsComponents) {
   const auto all = drift("config docs");
-  EXPECT_EQ(all.status, 0) << all.error;
+  EXPECT_THAT(all, prints());
   for (const SectionSchema& section : config_sections()) {
     EXPECT_THAT(all.output, HasSubstr("[" + section.name));
     for (const Parameter& key : section.keys)
@@ -132,26 +112,25 @@ TEST(Reference, ConfigDocsHasEverySectionAndWithOneItsComponents) {
   }
   EXPECT_THAT(all.output, ContainsRegex("\n  paths +list of paths +\\[\\] "));
   const auto losses = drift("config docs algorithm.loss").output;
-  for (const ComponentEntry& entry : test::all_plugins().components()) {
+  for (const ComponentEntry& entry : all_plugins().components()) {
     if (entry.kind != ComponentKind::kLossEstimator) continue;
     EXPECT_THAT(losses, HasSubstr("loss `" + entry.name + "`: " + entry.doc + "\n"));
   }
 }
 
 TEST(Reference, EveryValueOfASummaryAndOfAChangeIsExplained) {
-  const test::TrainingRuns runs;
+  const TrainingRuns runs;
   ASSERT_EQ(runs.train("trained", "--steps 1").status, 0);
-  const auto summary = nlohmann::json::parse(test::read_file(runs.run("trained") / "summary.json"));
+  const auto summary = runs.read_json("trained/summary.json");
   for (const auto& [key, value] : summary.items()) {
     if (key == "warnings") continue;  // texts
     for (const auto& [inner, ignored] : value.items())
       EXPECT_THAT(metric_names(), Contains(value.is_object() ? key + "." + inner : key));
   }
   ASSERT_EQ(runs.train("trained", "--resume --steps 2").status, 0);
-  const auto change = nlohmann::json::parse(test::read_file(runs.run("trained") / "changes.jsonl"));
+  const auto change = runs.read_json("trained/changes.jsonl");
   EXPECT_EQ(change.at("key"), "train.steps");
   for (const auto& [key, ignored] : change.items()) EXPECT_THAT(metric_names(), Contains(key));
 }
 
-}  // namespace
 }  // namespace drift::reference_test

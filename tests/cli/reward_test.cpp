@@ -1,17 +1,11 @@
 // `drift reward`: stored responses, judged again.
 
-#include "tests/support/support.h"
-
-#include <nlohmann/json.hpp>
-
-#include <gmock/gmock.h>
-
-#include <sstream>
+#include <tests/support/program.h>
 
 namespace drift::reward_test {
-namespace {
 
-using testing::HasSubstr;
+using namespace test;
+using namespace testing;
 
 // A puzzle with one empty cell; the reference is what the task writes, or what a dataset's record holds.
 const std::string kRecords =
@@ -21,30 +15,19 @@ const std::string kRecords =
 {"id": "c", "response": "no answer", "truncated": true, "reference": "{\"puzzle\": \"3102243113244213\", \"solution\": \"3142243113244213\"}"}
 )";
 
-struct RewardCommand : ::testing::Test {
-  RewardCommand() { test::write_file(folder.path() / "responses.jsonl", kRecords); }
-  test::CommandResult reward(const std::string& arguments) const {
-    return test::run_command("cd " + folder.path().string() + " && " + test::program().string() + " reward " +
-                             arguments);
-  }
-  test::TemporaryFolder folder;
+struct RewardCommand : public Test, public ProgramFolder {
+  RewardCommand() { write("responses.jsonl", kRecords); }
+  CommandResult reward(const std::string& arguments) const { return drift("reward " + arguments); }
 };
 
 TEST_F(RewardCommand, PrintsScoreVerdictAndReasonOfEachRecord) {
-  const auto result = reward("sudoku --in responses.jsonl --set 'reward.answer=\"tags\"'");
-  EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, HasSubstr("a       1.000  solved"));
-  EXPECT_THAT(result.output, HasSubstr("b       0.000  wrong"));
-  EXPECT_THAT(result.output, HasSubstr("c       0.000  no answer"));
-  EXPECT_THAT(result.output, HasSubstr("3 records: mean score 0.3333, solved 1 (33.33 %)"));
+  EXPECT_THAT(reward("sudoku --in responses.jsonl --set 'reward.answer=\"tags\"'"),
+              prints("a       1.000  solved", "b       0.000  wrong", "c       0.000  no answer",
+                     "3 records: mean score 0.3333, solved 1 (33.33 %)"));
 }
 
 TEST_F(RewardCommand, PrintsOneObjectARecord) {
-  const auto result = reward("sudoku --in responses.jsonl --json --set 'reward.answer=\"tags\"'");
-  EXPECT_EQ(result.status, 0) << result.error;
-  std::istringstream lines(result.output);
-  std::vector<nlohmann::json> records;
-  for (std::string line; std::getline(lines, line);) records.push_back(nlohmann::json::parse(line));
+  const auto records = printed_lines(reward("sudoku --in responses.jsonl --json --set 'reward.answer=\"tags\"'"));
   ASSERT_EQ(records.size(), 3u);
   EXPECT_EQ(records[0]["score"], 1);
   EXPECT_EQ(records[0]["solved"], true);
@@ -54,7 +37,7 @@ TEST_F(RewardCommand, PrintsOneObjectARecord) {
 }
 
 TEST_F(RewardCommand, AFileAddsFurtherRewards) {
-  test::write_file(folder.path() / "rewards.toml", R"([reward]
+  write("rewards.toml", R"([reward]
 answer = "tags"
 weight = 2.0
 [reward.added.cells]
@@ -63,11 +46,8 @@ answer = "tags"
 score = "cells"
 weight = 0.5
 )");
-  const auto result = reward("sudoku --in responses.jsonl --config rewards.toml");
-  EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, HasSubstr("a       2.500  solved"));
-  EXPECT_THAT(result.output, HasSubstr("cells"));
-  EXPECT_THAT(result.output, HasSubstr("weight 0.5"));
+  EXPECT_THAT(reward("sudoku --in responses.jsonl --config rewards.toml"),
+              prints("a       2.500  solved", "cells", "weight 0.5"));
 }
 
 // A number that a double does not hold would make another number right.
@@ -95,22 +75,17 @@ TEST_F(RewardCommand, NumbersKeepTheirDigits) {
   }
   std::string records;
   for (const Case& one : cases) records += R"({"response": "\\boxed{)" + one.answer + "}\", " + one.fields + "}\n";
-  test::write_file(folder.path() / "numbers.jsonl", records);
-  const auto result = reward("math --in numbers.jsonl --json");
-  ASSERT_EQ(result.status, 0) << result.error;
-  std::istringstream lines(result.output);
-  for (const Case& one : cases) {
-    std::string line;
-    std::getline(lines, line);
-    EXPECT_EQ(nlohmann::json::parse(line)["solved"], one.solved) << one.answer << " for " << one.fields;
-  }
+  write("numbers.jsonl", records);
+  const auto judged = printed_lines(reward("math --in numbers.jsonl --json"));
+  ASSERT_EQ(judged.size(), cases.size());
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    EXPECT_EQ(judged[i].at("solved"), cases[i].solved) << cases[i].answer << " for " << cases[i].fields;
 }
 
 TEST_F(RewardCommand, NamesKeepTheirDigits) {
-  test::write_file(folder.path() / "ids.jsonl",
-                   R"({"id": 18446744073709551616, "response": "\\boxed{4}", "reference": "4"})"
-                   "\n"
-                   R"({"id": 18446744073709551617, "response": "\\boxed{4}", "reference": "4"})");
+  write("ids.jsonl", R"({"id": 18446744073709551616, "response": "\\boxed{4}", "reference": "4"})"
+                     "\n"
+                     R"({"id": 18446744073709551617, "response": "\\boxed{4}", "reference": "4"})");
   const auto result = reward("math --in ids.jsonl");
   EXPECT_THAT(result.output, HasSubstr("18446744073709551616  1.000"));
   EXPECT_THAT(result.output, HasSubstr("18446744073709551617  1.000"));
@@ -123,34 +98,27 @@ TEST_F(RewardCommand, ProgramsKeepTheirOrder) {
     const std::string code = "```python\ndef f(x):\n    return x + " + std::to_string(i % 3) + "\n```";
     records << nlohmann::json{{"id", i}, {"response", code}, {"test_list", {"assert f(1) == 2"}}} << "\n";
   }
-  test::write_file(folder.path() / "programs.jsonl", records.str());
-  const auto result = reward("code --in programs.jsonl --json --set reward.unsafe=true --set reward.workers=6");
-  EXPECT_EQ(result.status, 0) << result.error;
-  std::istringstream lines(result.output);
-  int number = 0;
-  for (std::string line; std::getline(lines, line); ++number) {
-    const auto record = nlohmann::json::parse(line);
-    EXPECT_EQ(record["id"], std::to_string(number));
-    EXPECT_EQ(record["score"], number % 3 == 1 ? 1 : 0) << line;
+  write("programs.jsonl", records.str());
+  const auto judged =
+      printed_lines(reward("code --in programs.jsonl --json --set reward.unsafe=true --set reward.workers=6"));
+  ASSERT_EQ(judged.size(), 12u);
+  for (std::size_t i = 0; i < judged.size(); ++i) {
+    EXPECT_EQ(judged[i].at("id"), std::to_string(i));
+    EXPECT_EQ(judged[i].at("score"), i % 3 == 1 ? 1 : 0) << judged[i];
   }
-  EXPECT_EQ(number, 12);
 }
 
 // One reference that cannot be read leaves the others their verdict.
 TEST_F(RewardCommand, ABadReferenceIsOneRecordsMatter) {
-  test::write_file(folder.path() / "mixed.jsonl", R"({"response": "\\boxed{18}", "reference": "18"}
+  write("mixed.jsonl", R"({"response": "\\boxed{18}", "reference": "18"}
 {"response": "\\boxed{18}", "reference": ""}
 {"response": "\\boxed{3, 4}", "reference": [3, 4]}
 {"response": "</think>\\boxed{5}", "reference": "5"}
 )");
-  const auto result = reward("math --in mixed.jsonl");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, HasSubstr("1       1.000  solved"));
-  EXPECT_THAT(result.output, HasSubstr("2       0.000  not judged"));
-  EXPECT_THAT(result.output, HasSubstr("the reference of item 2 is empty"));
-  EXPECT_THAT(result.output, HasSubstr("the reference of item 3 is a list of 2 answers: write one, or truths"));
-  EXPECT_THAT(result.output, HasSubstr("2 records could not be judged"));
-  EXPECT_THAT(result.output, HasSubstr("2 records: mean score 1.0000, solved 2 (100.00 %)"));
+  EXPECT_THAT(reward("math --in mixed.jsonl"),
+              finds("1       1.000  solved", "2       0.000  not judged", "the reference of item 2 is empty",
+                    "the reference of item 3 is a list of 2 answers: write one, or truths",
+                    "2 records could not be judged", "2 records: mean score 1.0000, solved 2 (100.00 %)"));
   const auto after = reward("math --in mixed.jsonl --set 'reward.after=\"</think>\"' --set 'reward.truths=\"all\"'");
   EXPECT_THAT(after.output, HasSubstr("1       0.000  no answer   the response has no </think>"));
   EXPECT_THAT(after.output, HasSubstr("4       1.000  solved"));
@@ -159,17 +127,12 @@ TEST_F(RewardCommand, ABadReferenceIsOneRecordsMatter) {
 TEST_F(RewardCommand, MistakesSayWhereAndWhatToDo) {
   EXPECT_EQ(reward("sudoku").status, 2);
   EXPECT_THAT(reward("sudoku").error, HasSubstr("expects --in FILE.jsonl"));
-  const auto unknown = reward("sudok --in responses.jsonl");
-  EXPECT_EQ(unknown.status, 2);
-  EXPECT_THAT(unknown.error, HasSubstr("did you mean `sudoku`?"));
-  test::write_file(folder.path() / "bad.jsonl", R"({"reference": "4"})");
-  const auto bad = reward("sudoku --in bad.jsonl");
-  EXPECT_EQ(bad.status, 1);
-  EXPECT_THAT(bad.error, HasSubstr("bad.jsonl:1: `response` is missing"));
+  EXPECT_THAT(reward("sudok --in responses.jsonl"), mistake("did you mean `sudoku`?"));
+  write("bad.jsonl", R"({"reference": "4"})");
+  EXPECT_THAT(reward("sudoku --in bad.jsonl"), fails("bad.jsonl:1: `response` is missing"));
   EXPECT_THAT(reward("sudoku --in missing.jsonl").error, HasSubstr("cannot read missing.jsonl"));
-  test::write_file(folder.path() / "none.jsonl", "\n");
+  write("none.jsonl", "\n");
   EXPECT_THAT(reward("sudoku --in none.jsonl").error, HasSubstr("holds no record"));
 }
 
-}  // namespace
 }  // namespace drift::reward_test

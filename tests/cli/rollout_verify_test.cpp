@@ -2,34 +2,24 @@
 
 #include <core/io/safetensors.h>
 
-#include <tests/support/support.h>
+#include <tests/support/program.h>
 
 #include <ATen/TensorOperators.h>
 
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-
-#include <functional>
-#include <set>
-#include <string>
-#include <vector>
-
 namespace drift::rollout_verify_test {
-namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using namespace test;
+using namespace testing;
+
 using Json = nlohmann::json;
 
 /// Traces that no decoder here reproduces yet.
 const std::set<std::string> kNotYet = {};
 
-std::filesystem::path golden() { return test::source_dir() / "tests/golden/data"; }
+std::filesystem::path golden() { return source_dir() / "tests/golden/data"; }
 
 const Json& manifest() {
-  static const Json read = Json::parse(test::read_file(golden() / "manifest.json"));
+  static const Json read = Json::parse(read_file(golden() / "manifest.json"));
   return read;
 }
 
@@ -41,26 +31,26 @@ std::vector<Json> required_traces() {
   return traces;
 }
 
-test::CommandResult verify(const Json& trace, const std::string& options) {
-  return test::run_command(test::program().string() + " rollout verify " +
-                           (golden() / "ckpt" / trace.at("checkpoint").get<std::string>()).string() + " --original " +
-                           trace.at("algorithm").get<std::string>() + " " + options);
+CommandResult verify(const Json& trace, const std::string& options) {
+  return run_command(program().string() + " rollout verify " +
+                     (golden() / "ckpt" / trace.at("checkpoint").get<std::string>()).string() + " --original " +
+                     trace.at("algorithm").get<std::string>() + " " + options);
 }
 
-class OriginalTrace : public testing::TestWithParam<Json> {};
+class OriginalTrace : public TestWithParam<Json> {};
 
 TEST_P(OriginalTrace, IsReproduced) {
   const Json& trace = GetParam();
   if (kNotYet.contains(trace.at("id"))) GTEST_SKIP() << "not yet: " << trace.at("id");
-  const auto result = verify(trace, "--settings " + (golden() / "manifest.json").string() + " --reference " +
-                                        (golden() / trace.at("file").get<std::string>()).string());
-  EXPECT_EQ(result.status, 0) << result.output << result.error;
+  EXPECT_THAT(verify(trace, "--settings " + (golden() / "manifest.json").string() + " --reference " +
+                                (golden() / trace.at("file").get<std::string>()).string()),
+              prints());
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, OriginalTrace, testing::ValuesIn(required_traces()),
+INSTANTIATE_TEST_SUITE_P(Golden, OriginalTrace, ValuesIn(required_traces()),
                          [](const auto& trace) { return trace.param.at("id").template get<std::string>(); });
 
-class RolloutVerify : public testing::Test {
+class RolloutVerify : public Test, public ProgramFolder {
  protected:
   static Json trace_called(const std::string& id) {
     for (const Json& one : manifest().at("cases")) {
@@ -70,9 +60,9 @@ class RolloutVerify : public testing::Test {
   }
 
   /// The trace with tensors changed by `change`, against settings that `edit` has changed.
-  test::CommandResult verify_changed(const std::function<void(const std::string& name, at::Tensor& tensor)>& change,
-                                     const std::function<void(Json& given)>& edit = {},
-                                     const std::string& options = "") const {
+  CommandResult verify_changed(const std::function<void(const std::string& name, at::Tensor& tensor)>& change,
+                               const std::function<void(Json& given)>& edit = {},
+                               const std::string& options = "") const {
     const SafetensorsFile file(golden() / trace_.at("file").get<std::string>());
     std::vector<NamedTensor> tensors;
     for (const auto& entry : file.entries()) {
@@ -80,43 +70,35 @@ class RolloutVerify : public testing::Test {
       if (change) change(entry.name, tensor);
       if (tensor.defined()) tensors.push_back({entry.name, tensor});
     }
-    write_safetensors(folder_.path() / "trace.safetensors", tensors);
+    write_safetensors(path("trace.safetensors"), tensors);
     Json given = trace_;
     if (edit) edit(given);
-    test::write_file(folder_.path() / "settings.json", given.dump());
-    return verify(trace_, "--reference " + (folder_.path() / "trace.safetensors").string() + " --settings " +
-                              (folder_.path() / "settings.json").string() + " " + options);
+    write("settings.json", given.dump());
+    return verify(trace_, "--reference " + path("trace.safetensors").string() + " --settings " +
+                              path("settings.json").string() + " " + options);
   }
 
-  test::CommandResult verify_settings(const std::function<void(Json& given)>& edit) const {
-    return verify_changed({}, edit);
-  }
+  CommandResult verify_settings(const std::function<void(Json& given)>& edit) const { return verify_changed({}, edit); }
 
   void expect_mistake(const std::function<void(Json& given)>& edit, const std::string& message) const {
-    const auto result = verify_settings(edit);
-    EXPECT_EQ(result.status, 2) << result.output;
-    EXPECT_EQ(result.output, "");
-    EXPECT_THAT(result.error, HasSubstr(message));
+    EXPECT_THAT(verify_settings(edit), mistake(message));
   }
 
-  test::TemporaryFolder folder_;
   const Json trace_ = trace_called("drift_llada_dyn_window_b3pad");
 };
 
 TEST_F(RolloutVerify, SaysWhatTheSettingsMeanHere) {
-  const auto result = verify_settings({});
-  EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output,
-              AllOf(HasSubstr("row  first difference  largest difference of a probability  forwards  of the original"),
-                    HasSubstr("  2  none "), HasSubstr("\nequal to the original: 3 of 3 rows\n"),
-                    HasSubstr("\n[rollout]\nname = \"block\"\nlength = 32\nblock = 16\n"),
-                    HasSubstr("\nquirks = [\"counts_batch\", \"writes_any_id\", \"second_forward\", ")));
+  EXPECT_THAT(
+      verify_settings({}),
+      prints("row  first difference  largest difference of a probability  forwards  of the original", "  2  none ",
+             "\nequal to the original: 3 of 3 rows\n", "\n[rollout]\nname = \"block\"\nlength = 32\nblock = 16\n",
+             "\nquirks = [\"counts_batch\", \"writes_any_id\", \"second_forward\", "));
 }
 
 TEST_F(RolloutVerify, TakesTheSettingsAlone) {
-  const auto result = verify_settings([](Json& given) { given = Json(given.at("settings")); });
-  EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, Not(HasSubstr("of the original\n"))) << "nfe is not known";
+  EXPECT_THAT(verify_settings([](Json& given) { given = Json(given.at("settings")); }),
+              prints(Not(HasSubstr("of the original\n"))))
+      << "nfe is not known";
   const auto more = [](Json& given) {
     given = Json(given.at("settings"));
     given["nfe"] = 29;
@@ -125,20 +107,17 @@ TEST_F(RolloutVerify, TakesTheSettingsAlone) {
 }
 
 TEST_F(RolloutVerify, FindsAChangedToken) {
-  const auto result = verify_changed([](const std::string& name, at::Tensor& tensor) {
-    if (name == "tokens") tensor[1][-3] = 7;
-  });
-  EXPECT_EQ(result.status, 1) << result.error;
-  EXPECT_THAT(result.output, AllOf(HasSubstr("  1  position 29: token "), HasSubstr(" instead of 7, step "),
-                                   HasSubstr("\nequal to the original: 2 of 3 rows\n")));
+  EXPECT_THAT(verify_changed([](const std::string& name, at::Tensor& tensor) {
+                if (name == "tokens") tensor[1][-3] = 7;
+              }),
+              finds("  1  position 29: token ", " instead of 7, step ", "\nequal to the original: 2 of 3 rows\n"));
 }
 
 TEST_F(RolloutVerify, FindsAChangedStep) {
-  const auto result = verify_changed([](const std::string& name, at::Tensor& tensor) {
-    if (name == "commit_step") tensor[2][4] += 1, tensor[2][9] += 1;
-  });
-  EXPECT_EQ(result.status, 1) << result.error;
-  EXPECT_THAT(result.output, testing::ContainsRegex("  2  position 4: token [0-9]+, step [0-9]+ instead of [0-9]+ "));
+  EXPECT_THAT(verify_changed([](const std::string& name, at::Tensor& tensor) {
+                if (name == "commit_step") tensor[2][4] += 1, tensor[2][9] += 1;
+              }),
+              finds(ContainsRegex("  2  position 4: token [0-9]+, step [0-9]+ instead of [0-9]+ ")));
 }
 
 TEST_F(RolloutVerify, FindsAChangedProbability) {
@@ -146,7 +125,7 @@ TEST_F(RolloutVerify, FindsAChangedProbability) {
     if (name == "commit_prob") tensor[0][11] += 0.002;
   };
   const auto result = verify_changed(change, {}, "--json");
-  EXPECT_EQ(result.status, 1) << result.error;
+  EXPECT_THAT(result, fails());
   const Json found = Json::parse(result.output);
   EXPECT_EQ(found.at("passed"), false);
   EXPECT_NEAR(found.at("rows").at(0).at("largest_probability_difference").get<double>(), 0.002, 1e-5);
@@ -157,20 +136,18 @@ TEST_F(RolloutVerify, FindsAChangedProbability) {
 }
 
 TEST_F(RolloutVerify, FindsAnotherNumberOfForwards) {
-  const auto result = verify_settings([](Json& given) { given["nfe"] = 31; });
-  EXPECT_EQ(result.status, 1) << result.error;
-  EXPECT_THAT(result.output,
-              AllOf(HasSubstr("        30               31\n"), HasSubstr("equal to the original: 0 of 3 rows\n")));
+  EXPECT_THAT(verify_settings([](Json& given) { given["nfe"] = 31; }),
+              finds("        30               31\n", "equal to the original: 0 of 3 rows\n"));
 }
 
 TEST_F(RolloutVerify, ComparesAResponseThatStillHoldsMasks) {
   // So few steps that the original gives up.
   auto trace = trace_called("fast_dream_dual_entropy");
   trace["settings"]["steps"] = 8;
-  test::write_file(folder_.path() / "settings.json", trace.dump());
-  const auto result = verify(trace, "--json --settings " + (folder_.path() / "settings.json").string() +
-                                        " --reference " + (golden() / trace.at("file").get<std::string>()).string());
-  EXPECT_EQ(result.status, 1) << result.error;
+  write("settings.json", trace.dump());
+  const auto result = verify(trace, "--json --settings " + path("settings.json").string() + " --reference " +
+                                        (golden() / trace.at("file").get<std::string>()).string());
+  EXPECT_THAT(result, fails());
   EXPECT_EQ(Json::parse(result.output).at("rows").size(), 1u);
 }
 
@@ -187,9 +164,8 @@ TEST_F(RolloutVerify, RefusesWhatTheOriginalDoesNotHave) {
   expect_mistake([](Json& given) { given["settings"]["block_length"] = 0; }, "rollout.block");
   auto trace = trace_;
   trace["algorithm"] = "drift_lada";
-  const auto unknown = verify(trace, "--reference x.safetensors --settings " + (golden() / "manifest.json").string());
-  EXPECT_EQ(unknown.status, 2);
-  EXPECT_THAT(unknown.error, AllOf(HasSubstr("did you mean `drift_llada`?"), HasSubstr("fast_dream_block")));
+  EXPECT_THAT(verify(trace, "--reference x.safetensors --settings " + (golden() / "manifest.json").string()),
+              mistake("did you mean `drift_llada`?", "fast_dream_block"));
 }
 
 TEST_F(RolloutVerify, RefusesIdsOfAnotherModel) {
@@ -204,54 +180,45 @@ TEST_F(RolloutVerify, RefusesATraceThatCannotBeCompared) {
       if (name == gone) tensor = at::Tensor();
     });
   };
-  for (const std::string name : {"prompt_ids", "tokens", "commit_step", "commit_prob"}) {
-    const auto result = without(name);
-    EXPECT_EQ(result.status, 2);
-    EXPECT_THAT(result.error, HasSubstr("there is no tensor `" + name + "`"));
-  }
+  for (const std::string name : {"prompt_ids", "tokens", "commit_step", "commit_prob"})
+    EXPECT_THAT(without(name), mistake("there is no tensor `" + name + "`"));
   expect_mistake([](Json& given) { given["settings"]["gen_length"] = 16; },
                  "responses of 16 tokens, and the trace has 32");
   const auto too_long = [](Json& given) { given["settings"]["gen_length"] = std::int64_t{1} << 40; };
   expect_mistake(too_long, "responses of 1099511627776 tokens, and the trace has 32");
-  const auto other = verify_changed([](const std::string& name, at::Tensor& tensor) {
-    if (name == "tokens") tensor[0][0] += 1;
-  });
-  EXPECT_EQ(other.status, 2);
-  EXPECT_THAT(other.error, HasSubstr("`tokens` is not `prompt_ids` with responses behind them"));
+  EXPECT_THAT(verify_changed([](const std::string& name, at::Tensor& tensor) {
+                if (name == "tokens") tensor[0][0] += 1;
+              }),
+              mistake("`tokens` is not `prompt_ids` with responses behind them"));
 }
 
 TEST_F(RolloutVerify, RefusesATraceThatIsLongerThanTheModelsContext) {
-  const auto config = Json::parse(test::read_file(golden() / "ckpt/llada_a/config.json"));
-  const std::filesystem::path model = folder_.path() / "model";
+  const auto config = Json::parse(read_file(golden() / "ckpt/llada_a/config.json"));
+  const std::filesystem::path model = path("model");
   std::filesystem::copy(golden() / "ckpt/llada_a", model);
   Json shorter = config;
   shorter["max_sequence_length"] = 40;
-  test::write_file(model / "config.json", shorter.dump());
-  const auto result = test::run_command(test::program().string() + " rollout verify " + model.string() +
-                                        " --original drift_llada --settings " + (golden() / "manifest.json").string() +
-                                        " --reference " + (golden() / trace_.at("file").get<std::string>()).string());
-  EXPECT_EQ(result.status, 2) << result.output;
-  EXPECT_THAT(result.error, HasSubstr("tokens, which exceeds the model's context of 40"));
+  write_file(model / "config.json", shorter.dump());
+  EXPECT_THAT(run_command(program().string() + " rollout verify " + model.string() +
+                          " --original drift_llada --settings " + (golden() / "manifest.json").string() +
+                          " --reference " + (golden() / trace_.at("file").get<std::string>()).string()),
+              mistake("tokens, which exceeds the model's context of 40"));
 }
 
 TEST_F(RolloutVerify, ReadsTheOriginalsOfAnotherFile) {
   const auto run = [&](const Json& mine) {
-    test::write_file(folder_.path() / "mine.json", Json{{"originals", {{"mine", mine}}}}.dump());
-    return test::run_command("cd " + folder_.path().string() + " && " + test::program().string() + " rollout verify " +
-                             (golden() / "ckpt/llada_a").string() + " --original mine --originals mine.json" +
-                             " --settings settings.json --reference " +
-                             (golden() / "decode/llada_gen_pure_b1.safetensors").string());
+    write("mine.json", Json{{"originals", {{"mine", mine}}}}.dump());
+    return drift("rollout verify " + (golden() / "ckpt/llada_a").string() +
+                 " --original mine --originals mine.json --settings settings.json --reference " +
+                 (golden() / "decode/llada_gen_pure_b1.safetensors").string());
   };
-  test::write_file(folder_.path() / "settings.json", R"({"n": 16})");
+  write("settings.json", R"({"n": 16})");
   Json mine = {{"rollout", "block"},
                {"options", {{"n", 8}}},
                {"settings", {{"length", "$n"}, {"block", 8}, {"temperature", 0.0}}}};
-  const auto result = run(mine);
-  EXPECT_EQ(result.status, 1) << result.error;
-  EXPECT_THAT(result.output, HasSubstr("[rollout]\nname = \"block\"\nlength = 16\nblock = 8\ntemperature = 0.0\n"));
+  EXPECT_THAT(run(mine), finds("[rollout]\nname = \"block\"\nlength = 16\nblock = 8\ntemperature = 0.0\n"));
   mine.erase("settings");
   EXPECT_THAT(run(mine).error, HasSubstr("mine.json: mine: key 'settings' not found"));
 }
 
-}  // namespace
 }  // namespace drift::rollout_verify_test

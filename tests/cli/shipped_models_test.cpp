@@ -1,25 +1,14 @@
 // The small models under assets/: bases that solve a known share of their task's held-out items and leave room to
 // learn.
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
-
-#include "tests/support/support.h"
+#include <tests/support/program.h>
 
 namespace drift::shipped_models_test {
-namespace {
 
-test::CommandResult drift(const std::string& arguments) {
-  return test::run_command(test::program().string() + " " + arguments);
-}
+using namespace test;
+using namespace testing;
 
-std::string source(const std::string& path) { return (test::source_dir() / path).string(); }
+CommandResult drift(const std::string& arguments) { return run_command(program().string() + " " + arguments); }
 
 /// Percent of the held-out items that greedy decoding solved when the model was shipped, and the forwards that a
 /// response took. README.md and docs/paper.md begin at the first one.
@@ -31,7 +20,7 @@ struct Shipped {
   double forwards;
 };
 
-class ShippedModel : public testing::TestWithParam<Shipped> {};
+class ShippedModel : public TestWithParam<Shipped> {};
 
 double number_behind(const std::string& word, const std::string& text) {
   const auto at = text.find(word);
@@ -44,7 +33,7 @@ TEST_P(ShippedModel, SolvesTheKnownShareOfTheHeldOutItems) {
   const auto result = drift("eval " + source("assets/" + GetParam().model) + " --config " +
                             source("configs/tasks/" + GetParam().task + ".toml") +
                             " --set evaluation.items=" + std::to_string(GetParam().items));
-  ASSERT_EQ(result.status, 0) << result.error;
+  ASSERT_THAT(result, prints());
   EXPECT_EQ(number_behind("held-out items", result.output), GetParam().items) << result.output;
   EXPECT_NEAR(number_behind("solved", result.output), GetParam().solved, 100.0 * 6 / GetParam().items) << result.output;
   EXPECT_NEAR(number_behind("forwards / response", result.output), GetParam().forwards, 0.02 * GetParam().forwards)
@@ -52,11 +41,11 @@ TEST_P(ShippedModel, SolvesTheKnownShareOfTheHeldOutItems) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ShippedModel,
-                         testing::Values(Shipped{"sudoku-llada", "sudoku", 400, 28.5, 6.76},
-                                         Shipped{"sudoku-dream", "sudoku", 400, 27.8, 8.58},
-                                         Shipped{"countdown-llada", "countdown", 400, 22.0, 3.34},
-                                         Shipped{"countdown-dream", "countdown", 400, 22.0, 3.35},
-                                         Shipped{"word-problems-llada", "word-problems", 100, 40.0, 23.97}),
+                         Values(Shipped{"sudoku-llada", "sudoku", 400, 28.5, 6.76},
+                                Shipped{"sudoku-dream", "sudoku", 400, 27.8, 8.58},
+                                Shipped{"countdown-llada", "countdown", 400, 22.0, 3.34},
+                                Shipped{"countdown-dream", "countdown", 400, 22.0, 3.35},
+                                Shipped{"word-problems-llada", "word-problems", 100, 40.0, 23.97}),
                          [](const auto& each) {
                            std::string name = each.param.model;
                            std::ranges::replace(name, '-', '_');
@@ -67,13 +56,12 @@ INSTANTIATE_TEST_SUITE_P(All, ShippedModel,
 TEST(ShippedCountdownModels, EndTheirAnswersBeforeThePadding) {
   for (const std::string model : {"countdown-llada", "countdown-dream"}) {
     const std::string folder = source("assets/" + model);
-    const auto config = nlohmann::json::parse(test::read_file(folder + "/config.json"));
+    const auto config = nlohmann::json::parse(read_file(folder + "/config.json"));
     const auto end = config.at("eos_token_id").get<std::int64_t>(), pad = config.at("pad_token_id").get<std::int64_t>();
     ASSERT_NE(end, pad);
-    const auto result = drift("generate " + folder + " --config " + source("configs/tasks/countdown.toml") +
-                              " --set rollout.temperature=0 --json --prompt '<|startoftext|>9,5,2=16<|sep|>'");
-    ASSERT_EQ(result.status, 0) << result.error;
-    const auto answer = nlohmann::json::parse(result.output);
+    const auto answer =
+        printed_json(drift("generate " + folder + " --config " + source("configs/tasks/countdown.toml") +
+                           " --set rollout.temperature=0 --json --prompt '<|startoftext|>9,5,2=16<|sep|>'"));
     const auto ids = answer.at("token_ids").get<std::vector<std::int64_t>>();
     const auto length = answer.at("text").get<std::string>().size();
     ASSERT_GT(length, 0u);
@@ -82,5 +70,4 @@ TEST(ShippedCountdownModels, EndTheirAnswersBeforeThePadding) {
   }
 }
 
-}  // namespace
 }  // namespace drift::shipped_models_test

@@ -3,27 +3,18 @@
 #include <tests/support/slurm_cluster.h>
 #include <tests/support/training_run.h>
 
-#include <gmock/gmock.h>
-
 #include <signal.h>
 
-#include <iostream>
-#include <map>
-#include <memory>
-#include <sstream>
-#include <string>
-
 namespace drift::slurm_test {
-namespace {
+
+using namespace test;
+using namespace testing;
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
 
-class Slurm : public testing::Test {
+class Slurm : public Test, public TrainingRuns {
  protected:
-  static void SetUpTestSuite() { cluster_ = test::SlurmCluster::if_possible(missing_); }
+  static void SetUpTestSuite() { cluster_ = SlurmCluster::if_possible(missing_); }
   static void TearDownTestSuite() { cluster_.reset(); }
   void SetUp() override {
     if (!cluster_) GTEST_SKIP() << missing_;
@@ -34,7 +25,7 @@ class Slurm : public testing::Test {
 
   /// Four runs of the tests' small run.
   void write_sweep(const std::string& steps) const {
-    test::write_file(runs_.path() / "grid.toml", "extends = [\"run.toml\"]\n[train]\nsteps = " + steps + R"(
+    write("grid.toml", "extends = [\"run.toml\"]\n[train]\nsteps = " + steps + R"(
 [sweep]
 seeds = [1, 2]
 [sweep.slurm]
@@ -46,15 +37,14 @@ algorithm.masking.k = [1, 2]
 )");
   }
 
-  test::CommandResult drift(const std::string& arguments) const {
-    return test::run_command("export " + cluster_->environment() + " && " + runs_.command(arguments));
+  CommandResult drift(const std::string& arguments) const {
+    return run_command("export " + cluster_->environment() + " && " + command(arguments));
   }
-  std::unique_ptr<test::RunningProgram> watch(const std::string& arguments) const {
-    return std::make_unique<test::RunningProgram>(runs_.path(), arguments,
-                                                  std::vector<std::string>{cluster_->environment()});
+  std::unique_ptr<RunningProgram> watch(const std::string& arguments) const {
+    return std::make_unique<RunningProgram>(path(), arguments, std::vector<std::string>{cluster_->environment()});
   }
 
-  fs::path out() const { return runs_.path() / "out"; }
+  fs::path out() const { return path("out"); }
   /// Job arrays that were submitted.
   std::size_t arrays() const {
     std::size_t count = 0;
@@ -78,37 +68,18 @@ algorithm.masking.k = [1, 2]
     return count;
   }
 
-  /// What every run computed, but for times; by folder, and folders are named by settings.
-  std::map<std::string, std::string> results(const fs::path& folder) const {
-    std::map<std::string, std::string> all;
-    for (const auto& run : fs::directory_iterator(folder / "runs")) {
-      std::string& text = all[run.path().filename().string()];
-      for (nlohmann::json line : test::metrics_of(run.path())) {
-        line.erase("seconds");
-        line.erase("tokens_per_second");
-        if (line.contains("held_out")) line["held_out"].erase("seconds");
-        text += line.dump() + "\n";
-      }
-    }
-    return all;
-  }
-
-  test::TrainingRuns runs_;
-  static inline std::unique_ptr<test::SlurmCluster> cluster_;
+  static inline std::unique_ptr<SlurmCluster> cluster_;
   static inline std::string missing_;
 };
 
 TEST_F(Slurm, ASweepEndsInTheResultsOfALocalOne) {
   write_sweep("2");
-  const auto result = drift("sweep grid.toml --out out --launcher slurm");
-  ASSERT_EQ(result.status, 0) << result.output << result.error;
-  EXPECT_THAT(result.output, AllOf(HasSubstr("submitted  job " + job() + ": 4 tasks"), HasSubstr("4/4  k="),
-                                   HasSubstr("algorithm.masking.k  runs  held-out accuracy %")));
+  ASSERT_THAT(
+      drift("sweep grid.toml --out out --launcher slurm"),
+      prints("submitted  job " + job() + ": 4 tasks", "4/4  k=", "algorithm.masking.k  runs  held-out accuracy %"));
   ASSERT_EQ(drift("sweep grid.toml --out local").status, 0);
-  EXPECT_EQ(results(out()), results(runs_.path() / "local"));
-  const auto again = drift("sweep grid.toml --out out --launcher slurm");
-  EXPECT_EQ(again.status, 0);
-  EXPECT_THAT(again.output, Not(HasSubstr("submitted")));
+  EXPECT_EQ(results_of(out()), results_of(path("local")));
+  EXPECT_THAT(drift("sweep grid.toml --out out --launcher slurm"), prints(Not(HasSubstr("submitted"))));
   EXPECT_EQ(arrays(), 1u);
 }
 
@@ -130,9 +101,7 @@ TEST_F(Slurm, AWatchThatWasInterruptedGoesOn) {
                                        HasSubstr("without this command"), HasSubstr("to cancel: scancel " + job())));
 
   cluster_->run("scontrol update PartitionName=tests State=UP");
-  const auto result = drift("sweep grid.toml --out out --launcher slurm");
-  EXPECT_EQ(result.status, 0) << result.output << result.error;
-  EXPECT_THAT(result.output, AllOf(HasSubstr("4/4  k="), Not(HasSubstr("submitted"))));
+  EXPECT_THAT(drift("sweep grid.toml --out out --launcher slurm"), prints("4/4  k=", Not(HasSubstr("submitted"))));
   EXPECT_EQ(arrays(), 1u);
 }
 
@@ -146,14 +115,13 @@ TEST_F(Slurm, ACancelledTaskIsToldAndTriedAgain) {
                                        HasSubstr("output.txt"), HasSubstr("out/slurm/" + job() + "_1.txt"),
                                        HasSubstr("failed  k=2, seed 2: cancelled before it began"),
                                        HasSubstr("2 runs failed; the same command tries again")));
-  const auto result = drift("sweep grid.toml --out out --launcher slurm");
-  EXPECT_EQ(result.status, 0) << result.output << result.error;
-  EXPECT_THAT(result.output, AllOf(HasSubstr("submitted  job " + job(2) + ": 2 tasks"), HasSubstr("4/4  k=")));
+  EXPECT_THAT(drift("sweep grid.toml --out out --launcher slurm"),
+              prints("submitted  job " + job(2) + ": 2 tasks", "4/4  k="));
 }
 
 TEST_F(Slurm, ASuiteHasTheResponsesOfALocalOne) {
-  const std::string task = "file = \"" + (test::source_dir() / "configs/tasks/sudoku.toml").string() + "\"";
-  test::write_file(runs_.path() / "suite.toml", R"([rollout]
+  const std::string task = "file = \"" + source("configs/tasks/sudoku.toml") + "\"";
+  write("suite.toml", R"([rollout]
 name = "block"
 [evaluation]
 items = 16
@@ -161,33 +129,19 @@ items = 16
 temperature = 0.0
 [suite]
 schedules = ["dynamic", "static"]
-tasks = [{ name = "grids", )" + task + R"(, lengths = [20] }]
+tasks = [{ name = "grids", )" +
+                          task + R"(, lengths = [20] }]
 [suite.slurm]
 time = "00:05:00"
 )");
-  const std::string eval =
-      "eval " + (test::source_dir() / "assets/sudoku-llada").string() + " --suite suite.toml --set run.threads=1 ";
-  const auto result = drift(eval + "--out out --launcher slurm");
-  ASSERT_EQ(result.status, 0) << result.output << result.error;
-  EXPECT_THAT(result.output, AllOf(HasSubstr("submitted  job " + job() + ": 2 tasks"), HasSubstr("[2/2] grids-20-"),
-                                   HasSubstr("sudoku-llada")));
+  const std::string eval = "eval " + source("assets/sudoku-llada") + " --suite suite.toml --set run.threads=1 ";
+  ASSERT_THAT(drift(eval + "--out out --launcher slurm"),
+              prints("submitted  job " + job() + ": 2 tasks", "[2/2] grids-20-", "sudoku-llada"));
   ASSERT_EQ(drift(eval + "--out local").status, 0);
-  const auto responses = [&](const std::string& folder, const std::string& cell) {
-    std::istringstream lines(test::read_file(runs_.path() / folder / "responses" / (cell + ".jsonl")));
-    std::string text;
-    for (std::string line; std::getline(lines, line);) {
-      auto record = nlohmann::json::parse(line);
-      record.erase("seconds");
-      text += record.dump() + "\n";
-    }
-    return text;
-  };
   for (const char* cell : {"grids-20-dynamic", "grids-20-static"})
-    EXPECT_EQ(responses("out", cell), responses("local", cell)) << cell;
-  const auto again = drift(eval + "--out out --launcher slurm");
-  EXPECT_EQ(again.status, 0) << again.error;
-  EXPECT_THAT(again.output, AllOf(HasSubstr("all responses are there"), Not(HasSubstr("submitted"))));
+    EXPECT_EQ(responses_in("out", cell), responses_in("local", cell)) << cell;
+  EXPECT_THAT(drift(eval + "--out out --launcher slurm"),
+              prints("all responses are there", Not(HasSubstr("submitted"))));
 }
 
-}  // namespace
 }  // namespace drift::slurm_test

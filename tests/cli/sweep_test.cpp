@@ -3,24 +3,17 @@
 #include <core/io/folder_lock.h>
 #include <tests/support/training_run.h>
 
-#include <gmock/gmock.h>
-
 #include <signal.h>
 
-#include <algorithm>
 #include <chrono>
-#include <map>
-#include <string>
 #include <thread>
-#include <vector>
 
 namespace drift::sweep_test {
-namespace {
+
+using namespace test;
+using namespace testing;
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
 
 constexpr const char* kGrid = R"([sweep]
 seeds = [1, 2]
@@ -28,17 +21,14 @@ seeds = [1, 2]
 algorithm.masking.k = [1, 2]
 )";
 
-class Sweep : public testing::Test {
+class Sweep : public Test, public TrainingRuns {
  protected:
   /// Two values of one key, two seeds, a few steps of the tests' small run.
   void write_sweep(const std::string& content = kGrid, const std::string& steps = "2") const {
-    test::write_file(runs_.path() / "grid.toml",
-                     "extends = [\"run.toml\"]\n[train]\nsteps = " + steps + "\n" + content);
+    write("grid.toml", "extends = [\"run.toml\"]\n[train]\nsteps = " + steps + "\n" + content);
   }
 
-  test::CommandResult sweep(const std::string& options = "") const {
-    return runs_.drift("sweep grid.toml --out out " + options);
-  }
+  CommandResult sweep(const std::string& options = "") const { return drift("sweep grid.toml --out out " + options); }
 
   std::vector<fs::path> run_folders() const {
     std::vector<fs::path> folders;
@@ -48,20 +38,9 @@ class Sweep : public testing::Test {
     return folders;
   }
 
-  /// What every finished run computed: its metrics but for times. By folder, and folders are named by settings.
-  std::map<std::string, std::string> results() const {
-    std::map<std::string, std::string> all;
-    for (const fs::path& run : run_folders()) {
-      std::string text;
-      for (nlohmann::json line : test::metrics_of(run)) {
-        line.erase("seconds");
-        line.erase("tokens_per_second");
-        if (line.contains("held_out")) line["held_out"].erase("seconds");
-        text += line.dump() + "\n";
-      }
-      all[run.filename().string()] = text;
-    }
-    return all;
+  bool has_a_checkpoint() const {
+    const auto folders = run_folders();
+    return !folders.empty() && fs::exists(folders[0] / "checkpoints/last");
   }
 
   std::map<std::string, fs::file_time_type> summaries() const {
@@ -72,25 +51,20 @@ class Sweep : public testing::Test {
     return times;
   }
 
-  fs::path out() const { return runs_.path() / "out"; }
-
-  test::TrainingRuns runs_;
+  fs::path out() const { return path("out"); }
 };
 
 TEST_F(Sweep, RunsTheGridAndEndsInTables) {
   write_sweep();
-  const auto result = sweep("--jobs 2");
-  ASSERT_EQ(result.status, 0) << result.output << result.error;
-  EXPECT_THAT(result.output, AllOf(HasSubstr("sweep grid"), HasSubstr("4/4  k=")));
-  EXPECT_THAT(result.output, HasSubstr("algorithm.masking.k  runs  held-out accuracy %"));
-  EXPECT_THAT(test::read_file(out() / "table.csv"), AllOf(HasSubstr("\n1,2,2,"), HasSubstr("\n2,2,2,")));
-  EXPECT_THAT(test::read_file(out() / "table.tex"), HasSubstr("\\begin{tabular}"));
-  EXPECT_THAT(test::read_file(out() / "table.md"), HasSubstr("| algorithm.masking.k |"));
-  const std::string runs = test::read_file(out() / "runs.csv");
+  ASSERT_THAT(sweep("--jobs 2"), prints("sweep grid", "4/4  k=", "algorithm.masking.k  runs  held-out accuracy %"));
+  EXPECT_THAT(read("out/table.csv"), AllOf(HasSubstr("\n1,2,2,"), HasSubstr("\n2,2,2,")));
+  EXPECT_THAT(read("out/table.tex"), HasSubstr("\\begin{tabular}"));
+  EXPECT_THAT(read("out/table.md"), HasSubstr("| algorithm.masking.k |"));
+  const std::string runs = read("out/runs.csv");
   EXPECT_EQ(std::ranges::count(runs, '\n'), 5);
   EXPECT_THAT(runs, HasSubstr(",finished,"));
-  EXPECT_THAT(test::read_file(out() / "report.html"), HasSubstr("</i>k=2</span>"));
-  EXPECT_THAT(test::read_file(out() / "cells.json"), HasSubstr(R"("baseline": "k=1")"));
+  EXPECT_THAT(read("out/report.html"), HasSubstr("</i>k=2</span>"));
+  EXPECT_THAT(read("out/cells.json"), HasSubstr(R"("baseline": "k=1")"));
 }
 
 TEST_F(Sweep, ShowsItsNamesWhatCellsSetAndWhatToChoose) {
@@ -100,16 +74,14 @@ validation_items = 6
 name = "method"
 values = [{ name = "theirs" }, { name = "a", set = { algorithm.name = "d1", algorithm.loss.beta = 0.0 } }]
 )");
-  const auto result = sweep();
-  ASSERT_EQ(result.status, 0) << result.output << result.error;
-  EXPECT_THAT(result.output, AllOf(HasSubstr("validation %"), HasSubstr(" best")));
+  ASSERT_THAT(sweep(), prints("validation %", " best"));
   for (const char* file : {"table.txt", "table.csv", "report.html"})
-    EXPECT_THAT(test::read_file(out() / file), HasSubstr("algorithm.masking.p_mask_prompt = ")) << "of the preset";
+    EXPECT_THAT(read_file(out() / file), HasSubstr("algorithm.masking.p_mask_prompt = ")) << "of the preset";
   const auto runs = run_folders();
-  const auto held_out = test::metrics_of(runs.front()).back().at("held_out");
+  const auto held_out = metrics_of(runs.front()).back().at("held_out");
   EXPECT_EQ(held_out.at("items"), 4);
   EXPECT_TRUE(held_out.contains("validation"));
-  const auto reported = runs_.drift("report out").output;
+  const auto reported = drift("report out").output;
   EXPECT_LT(reported.find("\ntheirs "), reported.find("\na "));
 }
 
@@ -133,16 +105,16 @@ TEST_F(Sweep, RepeatsNothingAndRunsOnlyWhatChanged) {
 TEST_F(Sweep, GoesOnAfterItWasKilled) {
   write_sweep(kGrid, "6");
   ASSERT_EQ(sweep().status, 0);
-  const auto unbroken = results();
+  const auto unbroken = results_of(out());
   fs::remove_all(out());
   for (int kill = 1; kill <= 3; ++kill) {
-    test::RunningProgram program(runs_.path(), "sweep grid.toml --out out --jobs 2");
+    RunningProgram program(path(), "sweep grid.toml --out out --jobs 2");
     // Each time a little further; a run leaves its folder only when it can be gone on with.
     ASSERT_TRUE(program.wait_until([&] {
       int lines = 0;
       for (const fs::path& run : run_folders()) {
         if (fs::exists(run / "metrics.jsonl"))
-          lines += static_cast<int>(std::ranges::count(test::read_file(run / "metrics.jsonl"), '\n'));
+          lines += static_cast<int>(std::ranges::count(read_file(run / "metrics.jsonl"), '\n'));
       }
       return lines >= 4 * kill;
     })) << program.output()
@@ -150,57 +122,46 @@ TEST_F(Sweep, GoesOnAfterItWasKilled) {
     program.send(SIGKILL);
     program.wait();
   }
-  const auto result = sweep("--jobs 2");
-  ASSERT_EQ(result.status, 0) << result.output << result.error;
-  EXPECT_EQ(results(), unbroken);
+  ASSERT_THAT(sweep("--jobs 2"), prints());
+  EXPECT_EQ(results_of(out()), unbroken);
 }
 
 TEST_F(Sweep, CtrlCLetsTheRunsSaveAndSaysHowToGoOn) {
   write_sweep(kGrid, "200");
-  test::RunningProgram program(runs_.path(), "sweep grid.toml --out out --set train.prompts_per_step=3");
-  ASSERT_TRUE(program.wait_until([&] {
-    const auto folders = run_folders();
-    return !folders.empty() && fs::exists(folders[0] / "checkpoints/last");
-  })) << program.output()
-      << program.error();
+  RunningProgram program(path(), "sweep grid.toml --out out --set train.prompts_per_step=3");
+  ASSERT_TRUE(program.wait_until([&] { return has_a_checkpoint(); })) << program.output() << program.error();
   program.send(SIGINT);
   EXPECT_EQ(program.wait(), 128 + SIGINT);
   EXPECT_THAT(program.output(),
               HasSubstr("continue with  drift sweep grid.toml --out out --set train.prompts_per_step=3"));
   ASSERT_EQ(run_folders().size(), 1u);
-  const auto summary = nlohmann::json::parse(test::read_file(run_folders()[0] / "summary.json"));
+  const auto summary = nlohmann::json::parse(read_file(run_folders()[0] / "summary.json"));
   EXPECT_EQ(summary.at("status"), "interrupted");
 }
 
 TEST_F(Sweep, ItsRunsEndWithIt) {
   write_sweep(kGrid, "1000000");
-  test::RunningProgram program(runs_.path(), "sweep grid.toml --out out");
-  ASSERT_TRUE(program.wait_until([&] {
-    const auto folders = run_folders();
-    return !folders.empty() && fs::exists(folders[0] / "checkpoints/last");
-  })) << program.output()
-      << program.error();
+  RunningProgram program(path(), "sweep grid.toml --out out");
+  ASSERT_TRUE(program.wait_until([&] { return has_a_checkpoint(); })) << program.output() << program.error();
   program.send(SIGKILL);
   program.wait();
   const fs::path run = run_folders()[0];
   while (FolderLock::holder(run))
     std::this_thread::sleep_for(std::chrono::milliseconds(10));  // else until ctest's limit
-  EXPECT_EQ(nlohmann::json::parse(test::read_file(run / "summary.json")).at("status"), "interrupted");
+  EXPECT_EQ(nlohmann::json::parse(read_file(run / "summary.json")).at("status"), "interrupted");
 }
 
 TEST_F(Sweep, AFailingRunDoesNotStopTheOthersAndIsTriedAgain) {
   write_sweep();
   const auto listed = sweep("--dry-run").output;
   const auto begin = listed.find("out/runs/");
-  const fs::path first = runs_.path() / listed.substr(begin, listed.find('\n', begin) - begin);
-  test::write_file(first / "checkpoints/last/nothing", "");  // no checkpoint, so that the run refuses to begin
-  const auto result = sweep();
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.output, AllOf(HasSubstr("failed  k=1, seed 1: exit status 1"), HasSubstr("already has a run"),
-                                   HasSubstr(first.filename().string() + "/output.txt"), HasSubstr("3/4  k=")));
-  EXPECT_THAT(result.output, HasSubstr("1 run failed; the same command tries again"));
-  EXPECT_THAT(test::read_file(out() / "runs.csv"), HasSubstr(",failed,exit status 1,"));
-  EXPECT_THAT(test::read_file(out() / "table.txt"), HasSubstr("1/2"));
+  const fs::path first = path(listed.substr(begin, listed.find('\n', begin) - begin));
+  write_file(first / "checkpoints/last/nothing", "");  // no checkpoint, so that the run refuses to begin
+  EXPECT_THAT(sweep(), finds("failed  k=1, seed 1: exit status 1", "already has a run",
+                             first.filename().string() + "/output.txt",
+                             "3/4  k=", "1 run failed; the same command tries again"));
+  EXPECT_THAT(read("out/runs.csv"), HasSubstr(",failed,exit status 1,"));
+  EXPECT_THAT(read("out/table.txt"), HasSubstr("1/2"));
 
   fs::remove_all(first / "checkpoints");
   EXPECT_EQ(sweep().status, 0);
@@ -208,10 +169,8 @@ TEST_F(Sweep, AFailingRunDoesNotStopTheOthersAndIsTriedAgain) {
 
 TEST_F(Sweep, EveryMistakeIsFoundBeforeTheFirstRun) {
   write_sweep("[sweep]\nseeds = [1, 2]\n[sweep.grid]\nalgorithm.masking.k = [1, 0]\ntrain.stpes = [1, 2]\n");
-  const auto result = sweep();
-  EXPECT_EQ(result.status, 2);
-  EXPECT_THAT(result.error, AllOf(HasSubstr("`algorithm.masking.k` must be"), HasSubstr("did you mean `steps`?"),
-                                  HasSubstr("grid.toml:7:27"), HasSubstr("in 2 of 4 cells")));
+  EXPECT_THAT(sweep(),
+              mistake("`algorithm.masking.k` must be", "did you mean `steps`?", "grid.toml:7:27", "in 2 of 4 cells"));
   EXPECT_FALSE(fs::exists(out()));
 }
 
@@ -220,20 +179,14 @@ TEST_F(Sweep, ReportsWithoutRunning) {
   EXPECT_THAT(sweep("--report").error, HasSubstr("there is no folder out"));
   ASSERT_EQ(sweep("--set train.steps=1").status, 0);
   fs::remove(out() / "report.html");
-  const auto result = sweep("--report");
-  EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, HasSubstr("4 of 4 runs are not finished"));
+  EXPECT_THAT(sweep("--report"), prints("4 of 4 runs are not finished"));
   EXPECT_TRUE(fs::exists(out() / "report.html"));
   EXPECT_THAT(sweep("--report --set train.steps=1").output, Not(HasSubstr("not finished")));
 }
 
 TEST(SweepExample, ThatShipsIsAGridOfTwoByTwo) {
-  const auto result = test::run_command(test::program().string() + " sweep " +
-                                        (test::source_dir() / "configs/sweeps/quick.toml").string() + " --dry-run");
-  EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, HasSubstr("2 cells"));
-  EXPECT_THAT(result.output, HasSubstr("4 runs, "));
+  EXPECT_THAT(run_command(program().string() + " sweep " + source("configs/sweeps/quick.toml") + " --dry-run"),
+              prints("2 cells", "4 runs, "));
 }
 
-}  // namespace
 }  // namespace drift::sweep_test

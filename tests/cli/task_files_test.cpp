@@ -1,18 +1,11 @@
 // The paper's planning tasks in configs/tasks, as the program resolves them.
 
-#include <tests/support/support.h>
-
-#include <gmock/gmock.h>
-
-#include <map>
-#include <sstream>
-#include <string>
+#include <tests/support/program.h>
 
 namespace drift::task_files_test {
-namespace {
 
-using testing::EndsWith;
-using testing::Eq;
+using namespace test;
+using namespace testing;
 
 struct Setting {
   std::string value;   ///< as TOML
@@ -28,11 +21,9 @@ std::string trimmed(const std::string& text) {
 
 /// What `drift config show` prints: "[section]", then lines "key = value  # origin".
 Settings resolved(const std::string& task) {
-  const auto source = [](const std::string& path) { return (test::source_dir() / path).string(); };
-  const auto result =
-      test::run_command(test::program().string() + " config show " + source("configs/tasks/" + task + ".toml") +
-                        " --for eval --model " + source("assets/sudoku-llada"));
-  EXPECT_EQ(result.status, 0) << result.error;
+  const auto result = run_command(program().string() + " config show " + source("configs/tasks/" + task + ".toml") +
+                                  " --for eval --model " + source("assets/sudoku-llada"));
+  EXPECT_THAT(result, prints());
   Settings settings;
   std::istringstream text(result.output);
   std::string section;
@@ -53,11 +44,11 @@ void expect(const Settings& settings, const std::string& key, const std::string&
   const auto found = settings.find(key);
   ASSERT_NE(found, settings.end()) << key;
   EXPECT_EQ(found->second.value, value) << key;
-  EXPECT_THAT(found->second.origin, testing::ContainsRegex(file + ":[0-9]+")) << key;
+  EXPECT_THAT(found->second.origin, ContainsRegex(file + ":[0-9]+")) << key;
 }
 
 TEST(TaskFiles, TheirPuzzlesLieInTheDataFolder) {
-  const std::string data = (test::source_dir() / "data").string();
+  const std::string data = source("data");
   expect(resolved("countdown-3"), "task.held_out_file", "\"" + data + "/countdown_3_test.jsonl\"", "countdown-3.toml");
   expect(resolved("sudoku-4x4"), "task.held_out_file", "\"" + data + "/sudoku_4x4_test.csv\"", "sudoku-4x4.toml");
 }
@@ -72,28 +63,32 @@ TEST(TaskFiles, AreThePapersSettings) {
     expect(settings, "prompt.format", "\"rldf_release\"", "puzzle.toml");
     expect(settings, "prompt.instruction", "\"This is the problem:\\n{question}\"", "puzzle.toml");
     expect(settings, "rollout.name", "\"block\"", file);
-    EXPECT_EQ(settings.at("rollout.length").value, "256") << "of the rollout, or of the preset that is chosen";
-    EXPECT_EQ(settings.at("rollout.block").value, "32") << "of the rollout, or of the preset that is chosen";
-    EXPECT_EQ(settings.at("rollout.threshold").value, "0.9") << "of the rollout, or of the preset that is chosen";
     expect(settings, "evaluation.rollout.temperature", "0.0", file);
+    for (const auto& [key, value] :
+         std::map<std::string, std::string>{{"length", "256"}, {"block", "32"}, {"threshold", "0.9"}})
+      EXPECT_EQ(settings.at("rollout." + key).value, value) << "of the rollout, or of the preset that is chosen";
   }
 }
 
 TEST(TaskFiles, JudgeAsThePaperDoes) {
-  const Settings countdown = resolved("countdown-3");
-  expect(countdown, "reward.name", "\"countdown\"", "countdown-3.toml");
-  expect(countdown, "reward.answer", "\"boxed\"", "countdown-3.toml");
-  expect(countdown, "reward.use", "\"at_most_once\"", "countdown-3.toml");
-  expect(countdown, "reward.intermediates", "\"any\"", "countdown-3.toml");
-  const Settings sudoku = resolved("sudoku-4x4");
-  expect(sudoku, "reward.name", "\"sudoku\"", "sudoku-4x4.toml");
-  expect(sudoku, "reward.answer", "\"tags\"", "sudoku-4x4.toml");
-  expect(sudoku, "reward.score", "\"grid_valid\"", "sudoku-4x4.toml");
-  for (const char* blanks : {"task.blanks_low", "task.blanks_high"}) expect(sudoku, blanks, "8", "sudoku-4x4.toml");
-  expect(sudoku, "task.unique", "false", "sudoku-4x4.toml");
-  expect(sudoku, "task.split", "\"puzzles\"", "sudoku-4x4.toml");
-  expect(sudoku, "task.held_out_size", "500", "sudoku-4x4.toml");
+  const std::map<std::string, std::map<std::string, std::string>> judged = {{"countdown-3",
+                                                                             {{"reward.name", "\"countdown\""},
+                                                                              {"reward.answer", "\"boxed\""},
+                                                                              {"reward.use", "\"at_most_once\""},
+                                                                              {"reward.intermediates", "\"any\""}}},
+                                                                            {"sudoku-4x4",
+                                                                             {{"reward.name", "\"sudoku\""},
+                                                                              {"reward.answer", "\"tags\""},
+                                                                              {"reward.score", "\"grid_valid\""},
+                                                                              {"task.blanks_low", "8"},
+                                                                              {"task.blanks_high", "8"},
+                                                                              {"task.unique", "false"},
+                                                                              {"task.split", "\"puzzles\""},
+                                                                              {"task.held_out_size", "500"}}}};
+  for (const auto& [task, values] : judged) {
+    const Settings settings = resolved(task);
+    for (const auto& [key, value] : values) expect(settings, key, value, task + ".toml");
+  }
 }
 
-}  // namespace
 }  // namespace drift::task_files_test

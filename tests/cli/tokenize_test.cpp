@@ -1,35 +1,28 @@
 // `drift tokenize`: ids and pieces of a text, and back.
 
-#include <tests/support/support.h>
-
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-
-#include <string>
+#include <tests/support/program.h>
 
 namespace drift::tokenize_test {
-namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using namespace test;
+using namespace testing;
 
-class Tokenize : public testing::Test {
+class Tokenize : public Test, public ProgramFolder {
  protected:
-  test::CommandResult tokenize(const std::string& arguments) {
-    return test::run_command(test::program().string() + " tokenize " + tokenizer_ + " " + arguments);
+  CommandResult tokenize(const std::string& arguments) {
+    return run_command(program().string() + " tokenize " + tokenizer_ + " " + arguments);
   }
   std::string file(const std::string& content) {
-    test::write_file(folder_.path() / "in.jsonl", content);
-    return (folder_.path() / "in.jsonl").string();
+    write("in.jsonl", content);
+    return path("in.jsonl").string();
   }
 
-  const std::string tokenizer_ = (test::source_dir() / "assets" / "sudoku-llada").string();
-  const test::TemporaryFolder folder_;
+  const std::string tokenizer_ = (source_dir() / "assets" / "sudoku-llada").string();
 };
 
 TEST_F(Tokenize, ShowsIdsAndPieces) {
   const auto result = tokenize("--text '<|startoftext|>1\n20'");
-  EXPECT_EQ(result.status, 0) << result.error;
+  EXPECT_THAT(result, prints());
   EXPECT_EQ(result.output,
             "id  piece\n"
             " 2  \"<|startoftext|>\"  special\n"
@@ -40,20 +33,18 @@ TEST_F(Tokenize, ShowsIdsAndPieces) {
 }
 
 TEST_F(Tokenize, ReadsStandardInput) {
-  const std::string program = test::program().string() + " tokenize " + tokenizer_;
-  EXPECT_EQ(test::run_command("printf '12' | " + program + " --json").output,
-            "{\"ids\":[6,7],\"pieces\":[\"1\",\"2\"]}\n");
+  const std::string command = program().string() + " tokenize " + tokenizer_;
+  EXPECT_EQ(run_command("printf '12' | " + command + " --json").output, "{\"ids\":[6,7],\"pieces\":[\"1\",\"2\"]}\n");
   EXPECT_EQ(tokenize("</dev/null").output, "id  piece\n");
-  EXPECT_EQ(test::run_command("printf '1' | " + program + "/tokenizer.json").output, "id  piece\n 6  \"1\"\n");
+  EXPECT_EQ(run_command("printf '1' | " + command + "/tokenizer.json").output, "id  piece\n 6  \"1\"\n");
 }
 
 TEST_F(Tokenize, Decodes) {
   EXPECT_EQ(tokenize("--decode 2,6,7,3").output, "12\n");
   EXPECT_EQ(tokenize("--decode '2, 6, 7, 3' --keep-special").output, "<|startoftext|>12<|sep|>\n");
   EXPECT_EQ(tokenize("--decode 6,4 --json").output, "{\"text\":\"1\\n\"}\n");
-  const auto result = tokenize("--decode 6,23");
-  EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.error, StartsWith("error: the token id 23 is outside the vocabulary of 23 tokens\n"));
+  EXPECT_THAT(tokenize("--decode 6,23"),
+              fails(StartsWith("error: the token id 23 is outside the vocabulary of 23 tokens\n")));
 }
 
 TEST_F(Tokenize, TakesManyTexts) {
@@ -74,8 +65,7 @@ TEST_F(Tokenize, NamesTheRecordThatIsWrong) {
   const auto error_of = [&](const std::string& line, const std::string& options) {
     const std::string path = file("{\"text\": \"1\", \"ids\": [6]}\n" + line + "\n");
     const auto result = tokenize("--in " + path + " " + options);
-    EXPECT_EQ(result.status, 1);
-    EXPECT_THAT(result.error, StartsWith("error: " + path + ":2: "));
+    EXPECT_THAT(result, fails(StartsWith("error: " + path + ":2: ")));
     return result.error.substr(0, result.error.find('\n'));
   };
   EXPECT_THAT(error_of("{\"text\": \"1\"", ""), HasSubstr("the line is not a JSON object: line 1, column"));
@@ -93,7 +83,7 @@ TEST_F(Tokenize, NamesTheRecordThatIsWrong) {
 TEST_F(Tokenize, MistakesOfTheCommandLine) {
   const auto error_of = [&](const std::string& options) {
     const auto result = tokenize(options);
-    EXPECT_EQ(result.status, 2) << options;
+    EXPECT_THAT(result, mistake()) << options;
     return result.error;
   };
   EXPECT_THAT(error_of("--decode 1,x"),
@@ -102,20 +92,16 @@ TEST_F(Tokenize, MistakesOfTheCommandLine) {
   EXPECT_THAT(error_of("--text 1 --in file"), HasSubstr("expects one of --text, --in and the ids of --decode"));
   EXPECT_THAT(error_of("--decode 1 --in file"), HasSubstr("expects one of --text, --in and the ids of --decode"));
   EXPECT_THAT(error_of("--in file --decode --text 1"), HasSubstr("expects one of"));
-  const auto missing = test::run_command(test::program().string() + " tokenize nowhere --text 1");
-  EXPECT_EQ(missing.status, 1);
-  EXPECT_THAT(missing.error,
-              StartsWith("error: cannot use the tokenizer nowhere/tokenizer.json: the file cannot be opened\n"));
+  EXPECT_THAT(run_command(program().string() + " tokenize nowhere --text 1"),
+              fails(StartsWith("error: cannot use the tokenizer nowhere/tokenizer.json: the file cannot be opened\n")));
 }
 
 TEST_F(Tokenize, ShowsBytesThatAreNotCharacters) {
-  const auto path = folder_.path() / "tokenizer.json";
-  test::write_file(path,
-                   R"({"decoder": {"type": "ByteLevel"}, "model": {"type": "BPE", "vocab": {"Ã": 0, "©": 1, "\"": 2}},
+  write("tokenizer.json",
+        R"({"decoder": {"type": "ByteLevel"}, "model": {"type": "BPE", "vocab": {"Ã": 0, "©": 1, "\"": 2}},
                              "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}})");
-  const auto result = test::run_command(test::program().string() + " tokenize " + path.string() + " --text 'é\"'");
+  const auto result = drift("tokenize tokenizer.json --text 'é\"'");
   EXPECT_EQ(result.output, "id  piece\n 0  \"\\xC3\"\n 1  \"\\xA9\"\n 2  \"\\\"\"\n");
 }
 
-}  // namespace
 }  // namespace drift::tokenize_test

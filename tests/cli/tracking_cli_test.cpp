@@ -6,24 +6,16 @@
 
 #include <core/base/child_process.h>
 
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-
 #include <chrono>
-#include <cstdlib>
 #include <future>
-#include <sstream>
-#include <string>
-#include <vector>
 
 namespace drift::tracking_cli_test {
-namespace {
+
+using namespace test;
+using namespace testing;
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::SizeIs;
 
 constexpr const char* kTensorBoard = " --set report.tensorboard=true ";
 
@@ -31,7 +23,7 @@ constexpr const char* kTensorBoard = " --set report.tensorboard=true ";
 std::string python_that_can(const std::string& import) {
   const char* const named = std::getenv("DRIFT_TEST_TRACKING_PYTHON");
   for (const std::string& program : {std::string(named != nullptr ? named : ""), find_program("python3")}) {
-    if (!program.empty() && test::run_command(shell_command({program, "-c", import})).status == 0) return program;
+    if (!program.empty() && run_command(shell_command({program, "-c", import})).status == 0) return program;
   }
   return "";
 }
@@ -42,55 +34,49 @@ std::vector<std::int64_t> steps_of(const json& values) {
   return steps;
 }
 
-class Tracked : public testing::Test {
+class Tracked : public Test, public TrainingRuns {
  protected:
   /// A run of four steps that was stopped after the second and has lost the memory of it: step 2 is done twice.
   fs::path continued_run() const {
-    const auto first =
-        runs_.train("a", std::string(kTensorBoard) + "--set train.steps=2 --set train.schedule=constant");
-    EXPECT_EQ(first.status, 0) << first.error;
-    const fs::path run = runs_.run("a");
+    EXPECT_THAT(train("a", std::string(kTensorBoard) + "--set train.steps=2 --set train.schedule=constant"), prints());
+    const fs::path run = path("a");
     fs::remove_all(run / "checkpoints/step-000002");
     fs::remove(run / "checkpoints/last");
     fs::create_symlink("step-000001", run / "checkpoints/last");
-    const auto second = runs_.drift("train run.toml --out a --resume" + std::string(kTensorBoard) +
-                                    "--set train.steps=4 --set train.schedule=constant");
-    EXPECT_EQ(second.status, 0) << second.error;
+    EXPECT_THAT(drift("train run.toml --out a --resume" + std::string(kTensorBoard) +
+                      "--set train.steps=4 --set train.schedule=constant"),
+                prints());
     return run;
   }
-
-  test::TrainingRuns runs_;
 };
 
 TEST_F(Tracked, IsOffByDefaultAndChangesNoNumber) {
-  ASSERT_EQ(runs_.train("off").status, 0);
-  EXPECT_FALSE(fs::exists(runs_.run("off/tensorboard")));
-  ASSERT_EQ(runs_.train("on", kTensorBoard).status, 0);
-  EXPECT_EQ(test::difference(runs_.run("on"), runs_.run("off")), "");
+  ASSERT_EQ(train("off").status, 0);
+  EXPECT_FALSE(fs::exists(path("off/tensorboard")));
+  ASSERT_EQ(train("on", kTensorBoard).status, 0);
+  EXPECT_EQ(difference_of("on", "off"), "");
 }
 
 TEST_F(Tracked, HasEveryStep) {
-  ASSERT_EQ(runs_.train("a", kTensorBoard).status, 0);
-  const auto files = test::files_under(runs_.run("a/tensorboard"));
+  ASSERT_EQ(train("a", kTensorBoard).status, 0);
+  const auto files = files_under(path("a/tensorboard"));
   ASSERT_THAT(files, SizeIs(1));
-  EXPECT_THAT(test::tf_records(test::read_file(files.front())), SizeIs(3 + test::metrics_of(runs_.run("a")).size()));
+  EXPECT_THAT(tf_records(read_file(files.front())), SizeIs(3 + metrics_in("a").size()));
 }
 
 TEST_F(Tracked, IsReplacedWithItsRun) {
-  ASSERT_EQ(runs_.train("a", kTensorBoard).status, 0);
-  ASSERT_EQ(runs_.train("a", "--overwrite").status, 0);
-  EXPECT_FALSE(fs::exists(runs_.run("a/tensorboard")));
+  ASSERT_EQ(train("a", kTensorBoard).status, 0);
+  ASSERT_EQ(train("a", "--overwrite").status, 0);
+  EXPECT_FALSE(fs::exists(path("a/tensorboard")));
 }
 
 TEST_F(Tracked, IsReadByTensorBoard) {
   const std::string python = python_that_can("import tensorboard");
   if (python.empty()) GTEST_SKIP() << "no Python has the package tensorboard: name one by DRIFT_TEST_TRACKING_PYTHON";
   const fs::path run = continued_run();
-  const auto script = test::source_dir() / "tests/cli/read_tensorboard.py";
-  const auto printed = test::run_command(shell_command({python, script.string(), (run / "tensorboard").string()}));
-  ASSERT_EQ(printed.status, 0) << printed.error;
-  const json read = json::parse(printed.output);
-  const auto metrics = test::metrics_of(run);
+  const auto script = source_dir() / "tests/cli/read_tensorboard.py";
+  const json read = printed_json(run_command(shell_command({python, script.string(), (run / "tensorboard").string()})));
+  const auto metrics = metrics_of(run);
   EXPECT_THAT(steps_of(read.at("scalars").at("reward")), ElementsAre(1, 2, 3, 4)) << "step 2 once";
   for (const json& reward : read.at("scalars").at("reward")) {
     const auto step = reward.at(0).get<std::size_t>();
@@ -127,35 +113,27 @@ def init(**settings):
 )";
 constexpr const char* kMissing = "raise ModuleNotFoundError('No module named trackio', name='trackio')\n";
 
-class Followed : public testing::Test {
+class Followed : public Test, public TrainingRuns {
  protected:
   Followed() {
-    test::write_file(runs_.path() / "packages/wandb.py", kNotes);
-    test::write_file(runs_.path() / "packages/trackio.py", kMissing);
+    write("packages/wandb.py", kNotes);
+    write("packages/trackio.py", kMissing);
   }
 
-  test::CommandResult follow(const std::string& arguments) const {
-    return test::run_command("cd " + runs_.path().string() + " && PYTHONPATH=packages CALLS=calls python3 " +
-                             (test::source_dir() / "scripts/follow_run").string() + " " + arguments);
+  CommandResult follow(const std::string& arguments) const {
+    return run_command("cd " + path().string() + " && PYTHONPATH=packages CALLS=calls python3 " +
+                       source("scripts/follow_run") + " " + arguments);
   }
 
   /// The calls so far.
-  std::vector<json> calls() const {
-    std::vector<json> calls;
-    std::istringstream lines(test::read_file(runs_.path() / "calls"));
-    for (std::string line; std::getline(lines, line);) calls.push_back(json::parse(line));
-    return calls;
-  }
-
-  test::TrainingRuns runs_;
+  std::vector<json> calls() const { return json_lines(read("calls")); }
 };
 
 TEST_F(Followed, SendsConfigurationAndNumbersOfAFinishedRun) {
-  ASSERT_EQ(runs_.train("a").status, 0);
-  const auto followed = follow("a --project puzzles --name mine");
-  ASSERT_EQ(followed.status, 0) << followed.error;
+  ASSERT_EQ(train("a").status, 0);
+  ASSERT_THAT(follow("a --project puzzles --name mine"), prints());
   const auto sent = calls();
-  const auto metrics = test::metrics_of(runs_.run("a"));
+  const auto metrics = metrics_in("a");
   ASSERT_THAT(sent, SizeIs(1 + metrics.size() + 1));
   EXPECT_EQ(sent.front().at("project"), "puzzles");
   EXPECT_EQ(sent.front().at("name"), "mine");
@@ -175,21 +153,21 @@ TEST_F(Followed, SendsConfigurationAndNumbersOfAFinishedRun) {
 }
 
 TEST_F(Followed, WaitsForTheStepsOfARunThatTrains) {
-  const fs::path run = runs_.run("a");
-  test::write_file(run / "config.toml", "[run]\nname = \"quick\"\n");
-  test::write_file(run / "metrics.jsonl", "{\"step\": 1, \"loss\": 0.5}\n{\"step\": 2, \"lo");
-  test::write_file(run / "summary.json", R"({"status": "unfinished"})");
+  const fs::path run = path("a");
+  write_file(run / "config.toml", "[run]\nname = \"quick\"\n");
+  write_file(run / "metrics.jsonl", "{\"step\": 1, \"loss\": 0.5}\n{\"step\": 2, \"lo");
+  write_file(run / "summary.json", R"({"status": "unfinished"})");
   auto followed = std::async(std::launch::async, [&] { return follow("a"); });
   const auto wait_for_calls = [&](std::size_t count) {
-    while (!fs::exists(runs_.path() / "calls") || calls().size() < count) {
+    while (!fs::exists(path("calls")) || calls().size() < count) {
       if (followed.wait_for(std::chrono::milliseconds(20)) == std::future_status::ready) return false;
     }
     return true;
   };
   ASSERT_TRUE(wait_for_calls(2)) << followed.get().error;
-  test::write_file(run / "metrics.jsonl", "{\"step\": 1, \"loss\": 0.5}\n{\"step\": 2, \"loss\": 0.25}\n");
+  write_file(run / "metrics.jsonl", "{\"step\": 1, \"loss\": 0.5}\n{\"step\": 2, \"loss\": 0.25}\n");
   ASSERT_TRUE(wait_for_calls(3)) << followed.get().error;
-  test::write_file(run / "next", R"({"status": "failed"})");
+  write_file(run / "next", R"({"status": "failed"})");
   fs::rename(run / "next", run / "summary.json");
   EXPECT_EQ(followed.get().status, 0);
   const auto sent = calls();
@@ -200,14 +178,9 @@ TEST_F(Followed, WaitsForTheStepsOfARunThatTrains) {
 }
 
 TEST_F(Followed, SaysWhatIsMissing) {
-  test::write_file(runs_.run("a") / "config.toml", "");
-  const auto package = follow("a --to trackio");
-  EXPECT_EQ(package.status, 1);
-  EXPECT_THAT(package.error, HasSubstr("has no package trackio: pip install trackio"));
-  const auto run = follow("b");
-  EXPECT_EQ(run.status, 1);
-  EXPECT_THAT(run.error, HasSubstr("b is not the folder of a run"));
+  write("a/config.toml", "");
+  EXPECT_THAT(follow("a --to trackio"), fails("has no package trackio: pip install trackio"));
+  EXPECT_THAT(follow("b"), fails("b is not the folder of a run"));
 }
 
-}  // namespace
 }  // namespace drift::tracking_cli_test

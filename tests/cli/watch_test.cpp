@@ -3,8 +3,6 @@
 #include <core/io/run_folder.h>
 #include <tests/support/training_run.h>
 
-#include <gmock/gmock.h>
-
 #include <poll.h>
 #include <pty.h>
 #include <sys/ioctl.h>
@@ -12,22 +10,17 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
-#include <functional>
-#include <optional>
 #include <regex>
-#include <string>
 
 namespace drift::watch_test {
-namespace {
+
+using namespace test;
+using namespace testing;
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
 
 constexpr const char* kEnters = "\033[?1049h";
 constexpr const char* kLeaves = "\033[?7h\033[?25h\033[?1049l";  // wrapping, the cursor, and the page from before
@@ -45,7 +38,7 @@ class InTerminal {
     ::unsetenv("CI");
     ::setenv("TERM", "xterm", 1);
     ::setenv("NO_COLOR", "1", 1);
-    const std::string command = "cd " + folder.string() + " && exec " + test::program().string() + " " + arguments;
+    const std::string command = "cd " + folder.string() + " && exec " + program().string() + " " + arguments;
     ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     ::_exit(127);
   }
@@ -130,11 +123,11 @@ class InTerminal {
   std::string output_;
 };
 
-class WatchCommand : public testing::Test {
+class WatchCommand : public Test, public ProgramFolder {
  protected:
   /// A run of four steps in its folder, as if this process made it.
   RunFolder begin(const std::string& name) const {
-    RunFolder run = RunFolder::create(folder_.path() / name);
+    RunFolder run = RunFolder::create(path(name));
     run.write_file("config.toml", "[train]\nsteps = 4\n");
     return run;
   }
@@ -142,36 +135,31 @@ class WatchCommand : public testing::Test {
     return R"({"step":)" + std::to_string(number) + R"(,"loss":0.5,"reward":0.)" + std::to_string(number) +
            R"(,"solved":0.25,"groups":2,"seconds":{"rollout":1.0,"update":0.5,"total":2.0}})";
   }
-  test::CommandResult watch(const std::string& arguments) const {
-    return test::run_command("cd " + folder_.path().string() + " && " + test::program().string() + " watch " +
-                             arguments);
-  }
-
-  test::TemporaryFolder folder_;
+  CommandResult watch(const std::string& arguments) const { return drift("watch " + arguments); }
 };
 
 class WatchInTerminal : public WatchCommand {
   void SetUp() override {
-    if (const auto missing = test::missing_terminal(); !missing.empty()) GTEST_SKIP() << missing;
+    if (const auto missing = missing_terminal(); !missing.empty()) GTEST_SKIP() << missing;
   }
 };
 
 TEST_F(WatchInTerminal, FollowsARunFromBeforeItsBeginningToItsEnd) {
-  InTerminal terminal(folder_.path(), "watch mine --every 0.1");
+  InTerminal terminal(path(), "watch mine --every 0.1");
   EXPECT_TRUE(terminal.shows("no run yet")) << terminal.output();
   std::optional<RunFolder> run = begin("mine");
   EXPECT_TRUE(terminal.shows("running")) << terminal.output();
   run->append_metrics(step(1));
   EXPECT_TRUE(terminal.shows("1/4"));
   const std::string next = step(2) + "\n";
-  const fs::path metrics = folder_.path() / "mine/metrics.jsonl";
-  test::write_file(metrics, step(1) + "\n" + next.substr(0, 20));
+  const fs::path metrics = path("mine/metrics.jsonl");
+  write_file(metrics, step(1) + "\n" + next.substr(0, 20));
   run->append_line("log.txt", "alive");
   run->write_file("samples.json",
                   R"([{"step":1,"prompt":"2 + 2","response":"\u001b[2Jfour","reward":0,"solved":false}])");
   EXPECT_TRUE(terminal.shows("\\x1b[2Jfour"));
   EXPECT_THAT(terminal.page(), HasSubstr("1/4")) << "half a line of metrics";
-  test::write_file(metrics, step(1) + "\n" + next);
+  write_file(metrics, step(1) + "\n" + next);
   EXPECT_TRUE(terminal.shows("2/4"));
   run->append_metrics(step(3));
   run->append_metrics(step(4));
@@ -187,11 +175,11 @@ TEST_F(WatchInTerminal, ARunThatIsKilledIsLostAndRunsAgainWhenItIsResumed) {
   std::optional<RunFolder> run = begin("mine");
   run->append_metrics(step(1));
   run->append_metrics(step(2));
-  InTerminal terminal(folder_.path(), "watch mine --every 0.1");
+  InTerminal terminal(path(), "watch mine --every 0.1");
   EXPECT_TRUE(terminal.shows("running")) << terminal.output();
   run.reset();
   EXPECT_TRUE(terminal.shows("lost, quiet for"));
-  run = RunFolder::open(folder_.path() / "mine");
+  run = RunFolder::open(path("mine"));
   run->truncate_metrics(1);
   EXPECT_TRUE(terminal.shows("1/4"));
   EXPECT_THAT(terminal.page(), HasSubstr("running"));
@@ -201,8 +189,8 @@ TEST_F(WatchInTerminal, KeysChooseTheRunAndTheMetric) {
   const RunFolder first = begin("first"), second = begin("second");
   for (const RunFolder* run : {&first, &second}) run->append_metrics(step(1));
   second.append_metrics(step(2));
-  InTerminal terminal(folder_.path(), "watch first second --every 60");
-  const std::string pointer = test::in_utf8_locale() ? "▸ " : "> ";
+  InTerminal terminal(path(), "watch first second --every 60");
+  const std::string pointer = in_utf8_locale() ? "▸ " : "> ";
   ASSERT_TRUE(terminal.shows(pointer + "first")) << terminal.output();
   EXPECT_THAT(terminal.page(), HasSubstr("reward  0.100  metric 1 of"));
   terminal.type("\033[B");
@@ -218,7 +206,7 @@ TEST_F(WatchInTerminal, KeysChooseTheRunAndTheMetric) {
 TEST_F(WatchInTerminal, FollowsTheSizeOfTheTerminal) {
   const RunFolder run = begin("mine");
   run.append_metrics(step(1));
-  InTerminal terminal(folder_.path(), "watch mine --every 60", 120, 40);
+  InTerminal terminal(path(), "watch mine --every 60", 120, 40);
   ASSERT_TRUE(terminal.shows("a step's time")) << terminal.output();
   EXPECT_EQ(std::ranges::count(terminal.page(), '\n'), 39);
   EXPECT_THAT(terminal.page(), Not(HasSubstr("\na step's time\n"))) << "it is beside the curve";
@@ -230,7 +218,7 @@ TEST_F(WatchInTerminal, FollowsTheSizeOfTheTerminal) {
 TEST_F(WatchInTerminal, LeavesTheTerminalAsItWas) {
   const RunFolder run = begin("mine");
   for (const int signal : {0, SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGABRT}) {
-    InTerminal terminal(folder_.path(), "watch mine --every 60");
+    InTerminal terminal(path(), "watch mine --every 60");
     ASSERT_TRUE(terminal.shows("running")) << terminal.output();
     EXPECT_FALSE(terminal.is_as_before());
     if (signal == 0) {
@@ -246,7 +234,7 @@ TEST_F(WatchInTerminal, LeavesTheTerminalAsItWas) {
 
 TEST_F(WatchInTerminal, GivesTheTerminalBackWhileItIsSuspended) {
   const RunFolder run = begin("mine");
-  InTerminal terminal(folder_.path(), "watch mine --every 60");
+  InTerminal terminal(path(), "watch mine --every 60");
   ASSERT_TRUE(terminal.shows("running")) << terminal.output();
   terminal.type("\x1a");  // Ctrl-Z
   ASSERT_TRUE(terminal.sends(kLeaves));
@@ -265,30 +253,24 @@ TEST_F(WatchInTerminal, GivesTheTerminalBackWhileItIsSuspended) {
 TEST_F(WatchCommand, PrintsOnceWithoutATerminal) {
   const RunFolder run = begin("mine");
   run.append_metrics(step(1));
-  for (const std::string arguments : {"mine", "mine --once", "."}) {
-    const auto result = watch(arguments);
-    EXPECT_EQ(result.status, 0) << result.error;
-    EXPECT_THAT(result.output,
-                AllOf(HasSubstr("running"), HasSubstr("1/4"), HasSubstr("0.100"), Not(HasSubstr("\033"))));
-  }
-  const auto missing = watch("no/such/run");
-  EXPECT_EQ(missing.status, 1);
-  EXPECT_THAT(missing.error, HasSubstr("there is no folder no/such/run"));
+  for (const std::string arguments : {"mine", "mine --once", "."})
+    EXPECT_THAT(watch(arguments), prints("running", "1/4", "0.100", Not(HasSubstr("\033"))));
+  EXPECT_THAT(watch("no/such/run"), fails("there is no folder no/such/run"));
 }
 
 TEST_F(WatchInTerminal, PrintsOnceWhenAsked) {
   const RunFolder run = begin("mine");
   run.append_metrics(step(1));
-  InTerminal terminal(folder_.path(), "watch mine --once");
+  InTerminal terminal(path(), "watch mine --once");
   EXPECT_EQ(terminal.wait(), 0);
   EXPECT_THAT(terminal.output(), AllOf(HasSubstr("1/4"), Not(HasSubstr("\033[?1049h"))));
 }
 
 TEST_F(WatchCommand, TheFolderOfASweepIsItsRuns) {
   const RunFolder first = begin("grid/runs/a"), second = begin("grid/runs/b");
-  const std::string pointer = test::in_utf8_locale() ? "▸ " : "> ";
+  const std::string pointer = in_utf8_locale() ? "▸ " : "> ";
   EXPECT_THAT(watch("grid").output, AllOf(HasSubstr("\n" + pointer + "a "), HasSubstr("\n  b ")));
-  test::write_file(folder_.path() / "grid/cells.json", R"({"cells": [
+  write("grid/cells.json", R"({"cells": [
     {"cell": "theirs", "baseline": "theirs", "runs": [{"seed": 1, "folder": "runs/b"}, {"seed": 2, "folder": "runs/c"}]},
     {"cell": "ours", "baseline": "theirs", "runs": [{"seed": 1, "folder": "runs/a"}]}]})");
   EXPECT_THAT(watch("grid").output, HasSubstr("\n" + pointer + "theirs, seed 1 "));
@@ -296,13 +278,10 @@ TEST_F(WatchCommand, TheFolderOfASweepIsItsRuns) {
 }
 
 TEST(WatchedTraining, ShowsWhatTrainingWrote) {
-  const test::TrainingRuns runs;
+  const TrainingRuns runs;
   ASSERT_EQ(runs.train("one").status, 0);
-  const auto result = runs.drift("watch one");
-  EXPECT_EQ(result.status, 0) << result.error;
-  EXPECT_THAT(result.output, AllOf(HasSubstr("finished"), HasSubstr("4/4"), HasSubstr("rollout"),
-                                   HasSubstr("a step's time"), HasSubstr("responses of the last evaluation")));
+  EXPECT_THAT(runs.drift("watch one"),
+              prints("finished", "4/4", "rollout", "a step's time", "responses of the last evaluation"));
 }
 
-}  // namespace
 }  // namespace drift::watch_test

@@ -1,25 +1,21 @@
 // The recipe for the small model of word problems, a step of each part: from random weights to reinforcement learning.
 
-#include "tests/support/support.h"
-
-#include <gmock/gmock.h>
-
-#include <filesystem>
-#include <string>
+#include <tests/support/program.h>
 
 namespace drift::word_problems_recipe_test {
-namespace {
+
+using namespace test;
+using namespace testing;
 
 TEST(WordProblemsRecipe, TrainingStartsFromWhatPretrainingMakes) {
-  const test::TemporaryFolder folder;
+  const ProgramFolder folder;
   const auto drift = [&](const std::string& command, const std::string& file, const std::string& name,
                          const std::string& options) {
-    const auto result = test::run_command("cd " + folder.path().string() + " && " + test::program().string() + " " +
-                                          command + " " + (test::source_dir() / "configs" / file).string() + " --out " +
-                                          name + " --set evaluation.items=1 --set run.threads=1 " + options);
-    EXPECT_EQ(result.status, 0) << result.output << result.error;
-    const auto checkpoint = folder.path() / name / "checkpoints/step-000001";
-    EXPECT_TRUE(std::filesystem::exists(checkpoint / "model.safetensors")) << result.output;
+    EXPECT_THAT(folder.drift(command + " " + source("configs/" + file) + " --out " + name +
+                             " --set evaluation.items=1 --set run.threads=1 " + options),
+                prints());
+    const auto checkpoint = folder.path(name) / "checkpoints/step-000001";
+    EXPECT_TRUE(std::filesystem::exists(checkpoint / "model.safetensors"));
     return checkpoint.string();
   };
   std::string model;
@@ -34,5 +30,4 @@ TEST(WordProblemsRecipe, TrainingStartsFromWhatPretrainingMakes) {
             model);
 }
 
-}  // namespace
 }  // namespace drift::word_problems_recipe_test

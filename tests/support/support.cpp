@@ -64,6 +64,10 @@ CommandResult run_command(const std::string& command) {
   return {result.end.status(), std::move(result.output), std::move(result.error)};
 }
 
+void PrintTo(const CommandResult& result, std::ostream* out) {
+  *out << "exit status " << result.status << "\n" << result.output << result.error;
+}
+
 std::string error_of(const std::function<void()>& action) {
   try {
     action();

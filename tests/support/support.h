@@ -1,10 +1,29 @@
 #pragma once
 
-// What several tests need: paths, temporary folders, commands, errors, and benchmark data that may be missing.
+// What several tests need: paths, temporary folders, commands, errors, and benchmark data that may be missing. Tests
+// get GoogleMock, JSON and the usual headers of the standard library from here, those of tensors from tensors.h.
 
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iostream>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace drift::test {
@@ -45,6 +64,7 @@ struct CommandResult {
   std::string output;  ///< standard output
   std::string error;   ///< standard error
 };
+void PrintTo(const CommandResult& result, std::ostream* out);
 
 /// Whether the program prints more than ASCII here. Tests of what it prints run in both kinds of locale.
 bool in_utf8_locale();

@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <sstream>
-#include <stdexcept>
 #include <thread>
 
 namespace drift::test {
@@ -88,8 +86,10 @@ fs::path base_checkpoint() { return fs::canonical(base_run() / "checkpoints/last
 
 TrainingRuns::TrainingRuns() { write_file(path() / "run.toml", toml(base_checkpoint()) + kTrain); }
 
-std::string TrainingRuns::command(const std::string& arguments) const {
-  return "cd " + path().string() + " && " + program().string() + " " + arguments;
+std::vector<nlohmann::json> TrainingRuns::metrics_in(const std::string& run) const { return metrics_of(path(run)); }
+
+std::string TrainingRuns::difference_of(const std::string& run, const std::string& expected) const {
+  return difference(path(run), path(expected));
 }
 
 RunningProgram::RunningProgram(const fs::path& folder, const std::string& arguments,
@@ -117,11 +117,15 @@ bool RunningProgram::wait_until(const std::function<bool()>& condition) {
   return true;
 }
 
-std::vector<nlohmann::json> metrics_of(const fs::path& run) {
-  std::vector<nlohmann::json> lines;
-  std::istringstream text(read_file(run / "metrics.jsonl"));
-  for (std::string line; std::getline(text, line);) lines.push_back(nlohmann::json::parse(line));
-  return lines;
+std::vector<nlohmann::json> metrics_of(const fs::path& run) { return json_lines(read_file(run / "metrics.jsonl")); }
+
+std::map<std::string, std::vector<nlohmann::json>> results_of(const fs::path& sweep) {
+  std::map<std::string, std::vector<nlohmann::json>> all;
+  for (const auto& run : fs::directory_iterator(sweep / "runs")) {
+    auto& lines = all[run.path().filename().string()];
+    for (const auto& line : metrics_of(run.path())) lines.push_back(without_times(line));
+  }
+  return all;
 }
 
 std::string difference(const fs::path& run, const fs::path& expected) {

@@ -2,15 +2,9 @@
 
 // Runs of the real program, small enough for a test: a base model, and the files of a run.
 
-#include "tests/support/support.h"
+#include <tests/support/program.h>
 
 #include <core/base/child_process.h>
-
-#include <nlohmann/json.hpp>
-
-#include <functional>
-#include <string>
-#include <vector>
 
 namespace drift::test {
 
@@ -21,16 +15,11 @@ void make_base_checkpoint();
 
 /// A folder with run.toml: two prompts of four responses a step, a checkpoint after every step. Options come behind
 /// `drift train run.toml --out NAME`, and win.
-class TrainingRuns {
+class TrainingRuns : public ProgramFolder {
  public:
   TrainingRuns();
 
-  const std::filesystem::path& path() const { return folder_.path(); }
-  std::filesystem::path run(const std::string& name) const { return path() / name; }
-
-  /// The complete shell command: `cd folder && drift ARGUMENTS`.
-  std::string command(const std::string& arguments) const;
-  CommandResult drift(const std::string& arguments) const { return run_command(command(arguments)); }
+  std::filesystem::path run(const std::string& name) const { return path(name); }
   CommandResult train(const std::string& name, const std::string& options = "") const {
     return drift("train run.toml --out " + name + " " + options);
   }
@@ -38,9 +27,8 @@ class TrainingRuns {
   nlohmann::json plan(const std::string& options) const {
     return nlohmann::json::parse(train("planned", "--dry-run --json " + options).output);
   }
-
- private:
-  TemporaryFolder folder_;
+  std::vector<nlohmann::json> metrics_in(const std::string& run) const;
+  std::string difference_of(const std::string& run, const std::string& expected) const;
 };
 
 /// The running program, to be watched and disturbed. Its output goes to FOLDER/output and FOLDER/error.
@@ -67,6 +55,9 @@ class RunningProgram {
 
 /// The lines of a run's metrics.jsonl.
 std::vector<nlohmann::json> metrics_of(const std::filesystem::path& run);
+
+/// What every run of a sweep computed, but for how long it took. By folder, and folders are named by settings.
+std::map<std::string, std::vector<nlohmann::json>> results_of(const std::filesystem::path& sweep);
 
 /// Empty if two runs computed the same: the metrics, but for how long things took, and the last checkpoint's weights
 /// and optimizer state bit for bit.
