@@ -50,7 +50,7 @@ Recipe::Recipe(int count, char** arguments) {
     config_ = resolve_config(load_document(file, overrides), registry_, ConfigPurpose::kTrain);
   }
   prepare_device(config_);
-  model_ = open_initial_model({registry_, config_, WhichAdapters::kAll});
+  model_ = open_initial_model(alone_, {registry_, config_, WhichAdapters::kAll});
   policy_.emplace(*model_);
 }
 

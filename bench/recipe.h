@@ -4,6 +4,7 @@
 #include <core/boundary/model_policy.h>
 #include <core/config/run_config.h>
 #include <core/plugin/plugin_loader.h>
+#include <core/ranks/ranks.h>
 
 #include <drift/registry.h>
 #include <drift/rollout.h>
@@ -36,6 +37,7 @@ class Recipe {
   Registry registry_;
   PluginLoader loader_{registry_};
   RunConfig config_;
+  Ranks alone_;
   bool random_weights_ = false;
   Loaded<Model> model_;
   std::optional<ModelPolicy> policy_;

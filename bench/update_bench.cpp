@@ -23,6 +23,7 @@
 #include <core/base/device.h>
 #include <core/base/phase_timer.h>
 #include <core/base/threads.h>
+#include <core/ranks/ranks.h>
 
 #include <drift/export.h>
 
@@ -136,11 +137,12 @@ class Server {
  private:
   std::vector<at::Tensor> drift_update(UpdateCases::Case& one, Json& json) {
     const PhaseTimer timer;
+    Ranks alone;
     if (one.reference_forwards)
       one.batch.reference =
-          score_views(cases_.model(), cases_.trajectories(), one.plan, all_views(one.plan), one.needs.entropy);
+          score_views(alone, cases_.model(), cases_.trajectories(), one.plan, all_views(one.plan), one.needs.entropy);
     json["reference"] = timer.seconds();
-    auto gradient = policy_gradient(cases_.model(), *one.loss, one.batch, settings_.memory_budget_mib << 20);
+    auto gradient = policy_gradient(alone, cases_.model(), *one.loss, one.batch, settings_.memory_budget_mib << 20);
     json["forward"] = gradient.seconds.forward;
     json["head"] = gradient.seconds.head;
     json["loss"] = gradient.seconds.loss;

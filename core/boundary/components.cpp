@@ -70,11 +70,11 @@ void load_weights(Model& model, const fs::path& folder, const std::vector<NamedT
   });
 }
 
-void load_or_initialize(Model& model, const RunConfig& config) {
+void load_or_initialize(Ranks& ranks, Model& model, const RunConfig& config) {
   const fs::path folder = model_folder(config);
   const auto seed = config.get<RunSettings>().seed;
   if (!config.get<ModelSettings>().random_weights) {
-    if (divides_weights(config)) divide_weights(model);  // before its memory is touched
+    if (divides_weights(ranks, config)) divide_weights(ranks, model);  // before its memory is touched
     load_weights(model, folder, has_adapter(config) ? base_parameters(model) : model.parameters());
     return;
   }
@@ -83,7 +83,7 @@ void load_or_initialize(Model& model, const RunConfig& config) {
                 "[model] initialize = \"checkpoint\"; drift model random writes random checkpoints");
   }
   checked_initialize(model, RandomStream(seed, "initialize"));
-  if (divides_weights(config)) divide_weights(model);
+  if (divides_weights(ranks, config)) divide_weights(ranks, model);
 }
 
 }  // namespace
@@ -131,16 +131,17 @@ Loaded<Model> open_model(const ModelShapes& shapes) {
   } else {
     const fs::path adapter = config.get<AdapterSettings>().path;
     require_trained_base(adapter, model_folder(config));
-    load_or_initialize(*model, config);
+    Ranks alone;
+    load_or_initialize(alone, *model, config);
     load_adapter(adapter, adapter_parameters(*model));
   }
   return model;
 }
 
-Loaded<Model> open_initial_model(const ModelShapes& shapes) {
+Loaded<Model> open_initial_model(Ranks& ranks, const ModelShapes& shapes) {
   const RunConfig& config = shapes.config();
   auto model = shapes.create(device_of(config));
-  load_or_initialize(*model, config);
+  load_or_initialize(ranks, *model, config);
   if (!has_adapter(config)) return model;
   const auto adapters = adapter_parameters(*model);
   const fs::path saved = config.get<AdapterSettings>().path;
@@ -155,14 +156,14 @@ Loaded<Model> open_initial_model(const ModelShapes& shapes) {
   return model;
 }
 
-Loaded<Model> open_resumed_model(const ModelShapes& shapes, const fs::path& checkpoint) {
+Loaded<Model> open_resumed_model(Ranks& ranks, const ModelShapes& shapes, const fs::path& checkpoint) {
   const RunConfig& config = shapes.config();
   auto model = shapes.create(device_of(config));
   if (has_adapter(config)) {
-    load_or_initialize(*model, config);
+    load_or_initialize(ranks, *model, config);
     load_adapter(checkpoint, adapter_parameters(*model));
   } else {
-    if (divides_weights(config)) divide_weights(*model);
+    if (divides_weights(ranks, config)) divide_weights(ranks, *model);
     load_weights(*model, checkpoint, model->parameters());
   }
   return model;

@@ -12,6 +12,7 @@
 #include <core/boundary/adapters.h>
 #include <core/boundary/made.h>
 #include <core/config/run_config.h>
+#include <core/ranks/ranks.h>
 
 #include <filesystem>
 #include <memory>
@@ -96,11 +97,11 @@ Loaded<Model> open_model(const ModelShapes& shapes);
 
 /// The model that a run begins with: weights of `[model] path`, or as `[model] initialize` says; with the adapters of
 /// `[adapter]`, saved or new.
-Loaded<Model> open_initial_model(const ModelShapes& shapes);
+Loaded<Model> open_initial_model(Ranks& ranks, const ModelShapes& shapes);
 
 /// The model of a run that continues from one of its checkpoints: that holds the weights or, if the run has adapters,
 /// these alone.
-Loaded<Model> open_resumed_model(const ModelShapes& shapes, const std::filesystem::path& checkpoint);
+Loaded<Model> open_resumed_model(Ranks& ranks, const ModelShapes& shapes, const std::filesystem::path& checkpoint);
 
 /// Bytes of the weights as the model holds them, which may be of shapes: those in 4 bits take less.
 std::int64_t weight_bytes(const Model& model);

@@ -1,7 +1,6 @@
 #include <core/boundary/divided_weights.h>
 
 #include <core/boundary/plugin_call.h>
-#include <core/ranks/ranks.h>
 
 #include <drift/error.h>
 
@@ -56,12 +55,12 @@ void not_the_model(const Exchange& exchange) {
 
 Shard shard_of(const RunConfig& config) { return config.get<DistributedSettings>().shard; }
 
-bool divides_weights(const RunConfig& config) {
-  return run_ranks().size() > 1 && config.has("distributed") && shard_of(config) == Shard::kParameters;
+bool divides_weights(const Ranks& ranks, const RunConfig& config) {
+  return ranks.size() > 1 && config.has("distributed") && shard_of(config) == Shard::kParameters;
 }
 
-DividedWeights::DividedWeights(const nn::BlockWeightsOnDemand& blocks, std::int64_t layers)
-    : first_with_gradient_(blocks.first_block_with_gradient()) {
+DividedWeights::DividedWeights(Ranks& ranks, const nn::BlockWeightsOnDemand& blocks, std::int64_t layers)
+    : ranks_(ranks), first_with_gradient_(blocks.first_block_with_gradient()) {
   const at::NoGradGuard no_gradient;
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     auto& weights = layers_.emplace_back();
@@ -70,7 +69,7 @@ DividedWeights::DividedWeights(const nn::BlockWeightsOnDemand& blocks, std::int6
       if (parameter.nbytes() > std::numeric_limits<int>::max())
         throw Error("`" + name + "` has more than 2 GiB: it cannot be gathered from ranks that divide it",
                     "set distributed.shard = \"gradients\"");
-      const auto [first, last] = run_ranks().share(parameter.numel());
+      const auto [first, last] = ranks_.share(parameter.numel());
       auto share = parameter.detach().view({-1}).narrow(0, first, last - first).clone();
       shares_[name] = share;
       block_of_[name] = layer;
@@ -98,13 +97,13 @@ void DividedWeights::read(const CheckpointWeights& weights) {
     const auto& parameter = *file.find(name);
     std::int64_t elements = 1;
     for (const std::int64_t size : parameter.shape) elements *= size;
-    file.read_elements(parameter, run_ranks().share(elements).first, share);
+    file.read_elements(parameter, ranks_.share(elements).first, share);
   }
 }
 
 DividedWeights::Next DividedWeights::agree(Next mine) const {
   const auto ranks_K = at::tensor({mine == Next::kForward ? 1 : 0, mine == Next::kBackward ? 1 : 0}, at::kLong);
-  run_ranks().all_reduce({ranks_K});
+  ranks_.all_reduce({ranks_K});
   const auto* const ranks = ranks_K.const_data_ptr<std::int64_t>();
   assert(ranks[0] == 0 || ranks[1] == 0);
   return ranks[0] > 0 ? Next::kForward : ranks[1] > 0 ? Next::kBackward : Next::kNothing;
@@ -130,7 +129,7 @@ void DividedWeights::bring_back(std::int64_t layer) {
 void DividedWeights::follow(std::int64_t layer, std::int64_t next) {
   const at::NoGradGuard no_gradient;
   if (coming_ != layer) begin(layer);
-  run_ranks().finish_gather();
+  ranks_.finish_gather();
   coming_ = -1;
   for (const Weight& weight : layers_[static_cast<std::size_t>(layer)])
     set_storage(weight.parameter, weight.gathered.storage());
@@ -152,7 +151,7 @@ void DividedWeights::begin(std::int64_t layer) {
     shares.push_back(weight.share);
     gathered.push_back(weight.gathered);
   }
-  run_ranks().begin_gather(shares, gathered);
+  ranks_.begin_gather(shares, gathered);
 }
 
 void DividedWeights::let_go(std::int64_t layer) {
@@ -186,13 +185,13 @@ DividedWeights* divided_weights(const Model& model) {
   return blocks == nullptr ? nullptr : dynamic_cast<DividedWeights*>(blocks->block_source());
 }
 
-void divide_weights(Model& model) {
+void divide_weights(Ranks& ranks, Model& model) {
   auto* blocks = capability<nn::BlockWeightsOnDemand>(model);
   if (blocks == nullptr)
     throw Error("distributed.shard = \"parameters\": the model family " + model.traits().family +
                     " cannot be asked for its blocks one by one, so that its weights cannot be divided among ranks",
                 "set distributed.shard = \"gradients\"; backbones built on core/nn can");
-  blocks->take_blocks_from(std::make_shared<DividedWeights>(*blocks, model.traits().layers));
+  blocks->take_blocks_from(std::make_shared<DividedWeights>(ranks, *blocks, model.traits().layers));
 }
 
 void accompany(const Model& model) {
@@ -201,12 +200,13 @@ void accompany(const Model& model) {
 
 std::vector<HeldWeight> held_weights(const Model& model) {
   std::vector<HeldWeight> held;
+  const auto* divided = divided_weights(model);
   const auto shares = weight_shares(model);
   for (const auto& [name, parameter] : model.parameters()) {
     const auto share = shares.find(name);
     const bool is_share = share != shares.end();
     held.push_back({name, parameter, is_share ? share->second : parameter, is_share,
-                    is_share ? run_ranks().share(parameter.numel()).first : 0});
+                    is_share ? divided->first_of_share(parameter) : 0});
   }
   return held;
 }

@@ -5,6 +5,7 @@
 #include <core/config/run_config.h>
 #include <core/io/checkpoint_weights.h>
 #include <core/nn/block_weights.h>
+#include <core/ranks/ranks.h>
 #include <core/ranks/shard.h>
 
 #include <ATen/core/Tensor.h>
@@ -21,8 +22,8 @@ namespace drift {
 /// What a run divides among its ranks: `[distributed] shard`.
 Shard shard_of(const RunConfig& config);
 
-/// Whether this run's ranks divide the weights.
-bool divides_weights(const RunConfig& config);
+/// Whether these ranks divide the weights.
+bool divides_weights(const Ranks& ranks, const RunConfig& config);
 
 /// The weights of a model's blocks, of which each rank of the run has its share of each tensor's elements
 /// (Ranks::share). The ranks gather a block's weights when it is computed, forwards and backwards, and the next one's
@@ -35,7 +36,7 @@ class DividedWeights final : public nn::BlockSource {
  public:
   /// Takes the shares out of the model's weights, whose memory is given back.
   /// @throws Error if they cannot be gathered
-  DividedWeights(const nn::BlockWeightsOnDemand& blocks, std::int64_t layers);
+  DividedWeights(Ranks& ranks, const nn::BlockWeightsOnDemand& blocks, std::int64_t layers);
   ~DividedWeights() override;
 
   /// Replace the shares by those of a checkpoint, which has been checked against the model.
@@ -45,7 +46,7 @@ class DividedWeights final : public nn::BlockSource {
   void bring(std::int64_t layer) override;
   void bring_back(std::int64_t layer) override;
 
-  /// Collective, after the forwards and backwards that ranks compute in different numbers: takes part in those of the
+  /// After the forwards and backwards that ranks compute in different numbers: takes part in those of the
   /// others until none has one left. Then no block's weights are in memory.
   void accompany();
 
@@ -55,6 +56,8 @@ class DividedWeights final : public nn::BlockSource {
 
   /// By name: flat, this rank's own.
   const std::map<std::string, at::Tensor>& shares() const { return shares_; }
+  /// The number of the first element of this rank's share of a parameter.
+  std::int64_t first_of_share(const at::Tensor& parameter) const { return ranks_.share(parameter.numel()).first; }
   /// The number of the block that a parameter is in, by name.
   const std::map<std::string, std::int64_t>& blocks() const { return block_of_; }
 
@@ -73,6 +76,7 @@ class DividedWeights final : public nn::BlockSource {
   void begin(std::int64_t layer);
   void let_go(std::int64_t layer);
 
+  Ranks& ranks_;
   std::vector<std::vector<Weight>> layers_;
   std::int64_t first_with_gradient_;
   std::size_t block_bytes_ = 0;
@@ -89,7 +93,7 @@ DividedWeights* divided_weights(const Model& model);
 
 /// Let each rank have its share of the blocks' weights.
 /// @throws Error if the model cannot be asked for its blocks
-void divide_weights(Model& model);
+void divide_weights(Ranks& ranks, Model& model);
 
 /// DividedWeights::accompany(), if the weights are divided.
 void accompany(const Model& model);

@@ -191,7 +191,8 @@ int test_claims(const ClaimsOptions& options) {
   const ModelShapes shapes(registry, config, WhichAdapters::kAll);
   const RunPrompts prompts(loaded.run, shapes.traits());
   auto task = open_training_task(registry, config, prompts.encoder);
-  const auto model = open_initial_model(shapes);
+  Ranks alone;
+  const auto model = open_initial_model(alone, shapes);
   const ClaimBatches batches(registry, config, *model, prompts.encoder, std::move(task.task));
 
   Totals totals;

@@ -3,6 +3,7 @@
 
 #include <core/base/adapters.h>
 #include <core/base/device.h>
+#include <core/cli/failure.h>
 #include <core/cli/memory_check.h>
 #include <core/cli/printing.h>
 #include <core/io/checkpoint.h>
@@ -157,13 +158,13 @@ Tokenizer tokenizer_of(const fs::path& folder, const ModelTraits& traits, std::v
 }
 
 /// What run_dry() does on the first of the processes that a launcher has started.
-int print_plan(const TrainingOptions& options, bool json, const MakeComponents& make_components) {
+int print_plan(const Ranks& ranks, const TrainingOptions& options, bool json, const MakeComponents& make_components) {
   const LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
   const RunConfig& config = run.config;
   DryRun dry;
-  dry.ranks = run_sharding(config);
+  dry.ranks = run_sharding(ranks, config);
   check_trainable(config);
-  if (dry.ranks.count > 1) check_shard(config, dry.ranks.shard);
+  if (dry.ranks.count > 1) check_shard(ranks, config, dry.ranks.shard);
   check_value_model(config, dry.ranks.count);
   const auto device = find_device(config);
   const fs::path folder = config.get<ModelSettings>().path;
@@ -188,7 +189,7 @@ int print_plan(const TrainingOptions& options, bool json, const MakeComponents& 
   const TrainingPlan& plan = dry.plan;
 
   const fs::path path = run_path(options, config);
-  dry.available = available_memory_of(config, device);
+  dry.available = available_memory_of(ranks, config, device);
   if (const auto shortage = memory_shortage(plan.memory, dry.available); !shortage.empty()) {
     dry.obstacles.push_back(shortage);
     dry.notes.push_back(what_makes_it_smaller(dry.ranks));
@@ -228,11 +229,9 @@ int print_plan(const TrainingOptions& options, bool json, const MakeComponents& 
 }  // namespace
 
 int run_dry(const TrainingOptions& options, bool json, const MakeComponents& make_components) {
-  join_ranks([](const Error& error) { std::cerr << "error: " << printable(error.what()) << "\n"; });
-  const int status = run_ranks().is_first() ? print_plan(options, json, make_components) : 0;
-  std::cout.flush();
-  run_ranks().leave();
-  return status;
+  const auto ranks = join_ranks([](const Error& error) { std::cerr << "error: " << printable(error.what()) << "\n"; });
+  return ended_together(*ranks,
+                        [&] { return ranks->is_first() ? print_plan(*ranks, options, json, make_components) : 0; });
 }
 
 }  // namespace drift

@@ -62,6 +62,7 @@ struct Method {
 
 /// What all methods share.
 struct Bench {
+  mutable Ranks alone;
   LoadedRun run;
   ModelShapes shapes;
   RunPrompts prompts;
@@ -77,7 +78,7 @@ struct Bench {
         task(open_training_task(run.registry(), run.config, prompts.encoder)),
         judge(run.registry(), run.config),
         rollout(create_component<Rollout>(run.registry(), run.config, "rollout")),
-        model(open_initial_model(shapes)) {}
+        model(open_initial_model(alone, shapes)) {}
 
   const Registry& registry() const { return run.registry(); }
   RandomStream random() const { return RandomStream(run.seed(), "fidelity"); }
@@ -85,7 +86,7 @@ struct Bench {
   /// As training has them: `item` of each response, whose text it is.
   at::Tensor rewards(const Trajectories& responses, const std::vector<TaskItem>& items) const {
     const std::int64_t each = responses.tokens_BL.size(0) / std::ssize(items);
-    const auto scored = score_responses(items, responses, each, judge, prompts.encoder, model->traits(),
+    const auto scored = score_responses(alone, items, responses, each, judge, prompts.encoder, model->traits(),
                                         run.config.get<RewardSettings>());
     for (const Judgement& judgement : scored.judgements) {
       if (judgement.status == RewardStatus::kInfrastructure)
@@ -227,7 +228,7 @@ Rollouts roll_out(const Bench& bench, std::int64_t step) {
   Rollouts made;
   const at::NoGradGuard no_gradient;
   input.prompts = bench.prompts.encoder.encode(items, train.group_size, checked_response_length(*bench.rollout));
-  generate_together(*bench.rollout, *bench.model, input, made.responses);
+  generate_together(bench.alone, *bench.rollout, *bench.model, input, made.responses);
   made.reward_B = bench.rewards(made.responses, items);
   return made;
 }

@@ -191,7 +191,8 @@ int generate(const GenerateOptions& options) {
   }
   const at::NoGradGuard no_gradient;
   answered.made = checked_trajectories(*rollout, input);
-  const at::Tensor entropy_BL = options.entropy ? commit_entropies(*model, answered.made) : at::Tensor();
+  Ranks alone;
+  const at::Tensor entropy_BL = options.entropy ? commit_entropies(alone, *model, answered.made) : at::Tensor();
   for (std::int64_t b = 0; b < answered.made.tokens_BL.size(0); ++b)
     answered.records.push_back(trajectory_record(answered.made, b, entropy_BL));
   if (live) live->finish(answered.records.front());

@@ -22,14 +22,14 @@ std::string memory_text(std::int64_t bytes) {
                     : format_decimal(static_cast<double>(bytes) / (1 << 20), 0) + " MiB";
 }
 
-Sharding run_sharding(const RunConfig& config) { return {run_ranks().size(), shard_of(config)}; }
+Sharding run_sharding(const Ranks& ranks, const RunConfig& config) { return {ranks.size(), shard_of(config)}; }
 
-AvailableMemory available_memory_of(const RunConfig& config, std::optional<at::Device> device) {
+AvailableMemory available_memory_of(const Ranks& ranks, const RunConfig& config, std::optional<at::Device> device) {
   AvailableMemory available;
   if (device) {
     available.host = available_memory(at::kCPU);
     // A plan counts what this program has already.
-    if (available.host) available.host = *available.host / run_ranks().on_host() + resident_memory();
+    if (available.host) available.host = *available.host / ranks.on_host() + resident_memory();
     available.device = config.get<RunSettings>().on_cpu() ? available.host : available_memory(*device);
   }
   const auto given = config.get<RunSettings>().memory_gib;
@@ -60,22 +60,22 @@ Loaded<Rollout> evaluation_rollout(const LoadedRun& run) {
   return create_component<Rollout>(run.plugins->registry, run.config, "evaluation.rollout");
 }
 
-void require_memory(const LoadedRun& run, const Model& shapes, const PromptEncoder& prompts,
+void require_memory(const Ranks& ranks, const LoadedRun& run, const Model& shapes, const PromptEncoder& prompts,
                     const MakeComponents& make_components) {
   const auto& registry = run.plugins->registry;
   const RunConfig& config = run.config;
-  const Sharding ranks = run_sharding(config);
-  const auto available = available_memory_of(config, run_device(config.get<RunSettings>().device_name()));
+  const Sharding sharding = run_sharding(ranks, config);
+  const auto available = available_memory_of(ranks, config, run_device(config.get<RunSettings>().device_name()));
   if (!available.device) return;
   const LossNeeds needs = checked_needs(*create_component<LossEstimator>(registry, config, "algorithm.loss"));
   const std::int64_t budget = config.get<TrainSettings>().memory_budget;
-  const auto least = static_cast<double>(least_memory(config, shapes, needs, ranks) + resident_memory() + budget);
+  const auto least = static_cast<double>(least_memory(config, shapes, needs, sharding) + resident_memory() + budget);
   if (least < kAmple * static_cast<double>(*available.device)) return;
 
   const auto components = make_components(run, open_training_task(registry, config, prompts).task);
   const auto evaluation = evaluation_rollout(run);
   const TrainingPlan plan =
-      plan_training(config, shapes, prompts, components, evaluation ? &*evaluation : nullptr, ranks);
+      plan_training(config, shapes, prompts, components, evaluation ? &*evaluation : nullptr, sharding);
   take_component_metrics();  // what was counted while planning is no step's
   const std::string shortage = memory_shortage(plan.memory, available);
   if (shortage.empty()) return;
@@ -84,8 +84,8 @@ void require_memory(const LoadedRun& run, const Model& shapes, const PromptEncod
                        ", by a plan that was measured on CPUs alone; --dry-run shows the parts");
   }
   throw Error(
-      (ranks.count > 1 ? "this run's ranks do not fit, each: " : "this run does not fit: ") + shortage,
-      what_makes_it_smaller(ranks) + "\n    --dry-run shows the parts; run.memory_gib says how much it may take");
+      (sharding.count > 1 ? "this run's ranks do not fit, each: " : "this run does not fit: ") + shortage,
+      what_makes_it_smaller(sharding) + "\n    --dry-run shows the parts; run.memory_gib says how much it may take");
 }
 
 }  // namespace drift

@@ -16,7 +16,7 @@ struct AvailableMemory {
 
 /// What `run.memory_gib` says, or the machine: of that, what each of the ranks of this host may take.
 /// @param device  where the run would be; nothing: not on this machine
-AvailableMemory available_memory_of(const RunConfig& config, std::optional<at::Device> device);
+AvailableMemory available_memory_of(const Ranks& ranks, const RunConfig& config, std::optional<at::Device> device);
 
 /// "31.2 GiB of memory needed, 22.0 GiB available"; empty if the plan fits.
 std::string memory_shortage(const MemoryPlan& plan, const AvailableMemory& available);
@@ -28,12 +28,12 @@ std::string what_makes_it_smaller(const Sharding& ranks);
 /// "14.2 GiB", "159 MiB".
 std::string memory_text(std::int64_t bytes);
 
-/// The processes that a launcher has started, and what this run divides among them.
-Sharding run_sharding(const RunConfig& config);
+/// The processes of the run, and what this run divides among them.
+Sharding run_sharding(const Ranks& ranks, const RunConfig& config);
 
-/// Before the weights are read. Collective. Where the run's plan needs more memory than there is, it is an error on the
+/// Before the weights are read. Where the run's plan needs more memory than there is, it is an error on the
 /// CPU, where plans were measured, and a warning elsewhere.
-void require_memory(const LoadedRun& run, const Model& shapes, const PromptEncoder& prompts,
+void require_memory(const Ranks& ranks, const LoadedRun& run, const Model& shapes, const PromptEncoder& prompts,
                     const MakeComponents& make_components);
 
 /// The rollout of a run's evaluations; nothing where it has none.

@@ -21,13 +21,13 @@ PolicyComponents make_components(const LoadedRun& run, Loaded<Task> task) {
 }
 
 /// It begins as the model that the run began with, also after a resume.
-Loaded<Model> open_reference(const ModelShapes& shapes, const ReferenceSettings& settings) {
+Loaded<Model> open_reference(Ranks& ranks, const ModelShapes& shapes, const ReferenceSettings& settings) {
   if (settings.kind == ReferenceKind::kOld) return {};
-  return settings.offload ? open_streamed_model(shapes) : open_initial_model(shapes);
+  return settings.offload ? open_streamed_model(shapes) : open_initial_model(ranks, shapes);
 }
 
-std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const ModelShapes& shapes, const Model& model,
-                                               const PromptEncoder& prompts, Loaded<Task> task) {
+std::unique_ptr<Training> make_policy_training(Ranks& ranks, const LoadedRun& run, const ModelShapes& shapes,
+                                               const Model& model, const PromptEncoder& prompts, Loaded<Task> task) {
   const auto& config = run.config;
   PolicyComponents components = make_components(run, std::move(task));
   const LossNeeds needs = checked_needs(*components.loss);
@@ -36,14 +36,14 @@ std::unique_ptr<Training> make_policy_training(const LoadedRun& run, const Model
     if (settings.kind != ReferenceKind::kOld && has_adapter(config)) {
       components.reference.emplace(settings, model);
     } else {
-      components.reference.emplace(settings, open_reference(shapes, settings));
+      components.reference.emplace(settings, open_reference(ranks, shapes, settings));
     }
   }
   if (has_value_model(config)) {
-    components.value =
-        std::make_unique<ValueModel>(ValueSettings::from(config, policy_optimizer(config)), open_initial_model(shapes));
+    components.value = std::make_unique<ValueModel>(ranks, ValueSettings::from(config, policy_optimizer(config)),
+                                                    open_initial_model(ranks, shapes));
   }
-  return std::make_unique<PolicyTraining>(config, model, prompts, std::move(components));
+  return std::make_unique<PolicyTraining>(ranks, config, model, prompts, std::move(components));
 }
 
 struct TrainOptions {
@@ -59,10 +59,11 @@ int train(const TrainOptions& options) {
 }
 
 int pretrain(const TrainingOptions& options) {
-  return run_training(
-      options, ConfigPurpose::kPretrain,
-      [](const LoadedRun& run, const ModelShapes&, const Model& model, const PromptEncoder& prompts,
-         Loaded<Task> task) { return std::make_unique<Pretraining>(run.config, model, prompts, std::move(task)); });
+  return run_training(options, ConfigPurpose::kPretrain,
+                      [](Ranks& ranks, const LoadedRun& run, const ModelShapes&, const Model& model,
+                         const PromptEncoder& prompts, Loaded<Task> task) {
+                        return std::make_unique<Pretraining>(ranks, run.config, model, prompts, std::move(task));
+                      });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <core/boundary/checked.h>
 #include <core/boundary/method_name.h>
 #include <core/cli/data_source.h>
+#include <core/cli/failure.h>
 #include <core/cli/memory_check.h>
 #include <core/cli/printing.h>
 #include <core/cli/run_files.h>
@@ -16,7 +17,6 @@
 #include <core/eval/held_out.h>
 #include <core/io/checkpoint.h>
 #include <core/ranks/launch.h>
-#include <core/ranks/ranks.h>
 #include <core/record/alarms.h>
 #include <core/record/metrics_reader.h>
 #include <core/record/tensorboard_events.h>
@@ -67,8 +67,8 @@ std::string how_to_continue(const std::string& resume_command, const fs::path& c
   return "\n    to continue from there: " + resume_command + (back.empty() ? "" : "\n    to go back one more: " + back);
 }
 
-RunHeader header(const LoadedRun& run, const Model& model, ConfigPurpose purpose, const fs::path& folder,
-                 const std::optional<ResumePoint>& resumed) {
+RunHeader header(const Ranks& ranks, const LoadedRun& run, const Model& model, ConfigPurpose purpose,
+                 const fs::path& folder, const std::optional<ResumePoint>& resumed) {
   const RunConfig& config = run.config;
   RunHeader header;
   header.version = DRIFT_VERSION;
@@ -78,7 +78,7 @@ RunHeader header(const LoadedRun& run, const Model& model, ConfigPurpose purpose
   header.data_type = config.get<ModelSettings>().type_name();
   header.task = config.component("task");
   header.device = config.get<RunSettings>().device_name();
-  header.ranks = run_ranks().size();
+  header.ranks = ranks.size();
   header.threads = at::get_num_threads();
   header.run_folder = folder.string();
   if (resumed) header.resumed_at = resumed->state.step;
@@ -86,9 +86,9 @@ RunHeader header(const LoadedRun& run, const Model& model, ConfigPurpose purpose
 }
 
 /// A launcher may let all ranks of a host run on all of its processors.
-void share_processors(const RunConfig& config) {
-  if (run_ranks().size() == 1) return;
-  const int sharing = ranks_on_these_processors();
+void share_processors(Ranks& ranks, const RunConfig& config) {
+  if (ranks.size() == 1) return;
+  const int sharing = ranks_on_these_processors(ranks);
   const ThreadLimits limits = thread_limits();
   if (config.get<RunSettings>().threads > 0 || limits.omp_num_threads) return;
   use_threads(std::max<std::int64_t>(1, static_cast<std::int64_t>(limits.threads()) / sharing));
@@ -102,8 +102,8 @@ void report_lost_rank(const Error& error) {
 }
 
 /// What decides the numbers is the same on all ranks. Rounding depends on the processor and on the number of threads.
-void require_same_start(const LoadedRun& run, Identity& identity) {
-  if (run_ranks().size() == 1) return;
+void require_same_start(Ranks& ranks, const LoadedRun& run, Identity& identity) {
+  if (ranks.size() == 1) return;
   Facts facts{{"version of Drift", DRIFT_VERSION},
               {"instructions of the processor", at::get_cpu_capability()},
               {"threads", std::to_string(at::get_num_threads())}};
@@ -113,12 +113,11 @@ void require_same_start(const LoadedRun& run, Identity& identity) {
   for (const char* variable : {"ATEN_CPU_CAPABILITY", "MKL_CBWR", "ONEDNN_DEFAULT_FPMATH_MODE", "ONEDNN_MAX_CPU_ISA"}) {
     if (const char* value = std::getenv(variable)) facts.emplace_back(variable, value);
   }
-  require_same_facts(facts);
+  require_same_facts(ranks, facts);
 }
 
 /// The first rank has checked the folder; the others read what it found there.
-std::optional<ResumePoint> shared_resume_point(const std::optional<RunFolder>& folder) {
-  Ranks& ranks = run_ranks();
+std::optional<ResumePoint> shared_resume_point(Ranks& ranks, const std::optional<RunFolder>& folder) {
   auto point = ranks.is_first() ? folder->resume_point() : std::nullopt;
   const fs::path checkpoint = ranks.broadcast(point ? point->folder.string() : "");
   if (!ranks.is_first() && !checkpoint.empty()) point = ResumePoint{checkpoint, read_training_state(checkpoint)};
@@ -144,11 +143,12 @@ std::optional<Evaluator> make_evaluator(const LoadedRun& run) {
   return evaluator;
 }
 
-TrainingLoop::Evaluate make_evaluate(std::optional<Evaluator>& evaluator, const LoadedRun& run, const Model& model,
-                                     const PromptEncoder& prompts, RunDisplay& display) {
+TrainingLoop::Evaluate make_evaluate(Ranks& ranks, std::optional<Evaluator>& evaluator, const LoadedRun& run,
+                                     const Model& model, const PromptEncoder& prompts, RunDisplay& display) {
   if (!evaluator) return {};
   const auto evaluation = run.config.get<EvaluationSettings>();
   HeldOutSettings held_out;
+  held_out.answers.ranks = &ranks;
   held_out.answers.model = &model;
   held_out.answers.prompts = &prompts;
   held_out.answers.task = &evaluator->task;
@@ -223,10 +223,10 @@ void add_training(OptionList& list, TrainingOptions& options, const std::vector<
   list.add_switch("overwrite", "replace the run that the folder holds", options.overwrite);
 }
 
-void check_shard(const RunConfig& config, Shard shard) {
+void check_shard(const Ranks& ranks, const RunConfig& config, Shard shard) {
   // A GPU's backward has a thread of its own, on which the ranks exchange what it makes.
   const bool on_cpu = config.get<RunSettings>().on_cpu();
-  if (shard >= Shard::kGradients && !on_cpu && !run_ranks().on_any_thread()) {
+  if (shard >= Shard::kGradients && !on_cpu && !ranks.on_any_thread()) {
     throw Error(std::string("distributed.shard = \"") + name_of(shard) +
                     "\" on GPUs needs an MPI that any thread may call, which this one is not",
                 "set distributed.shard = \"optimizer\", or use another MPI (drift doctor says which one this is)");
@@ -247,44 +247,44 @@ void check_shard(const RunConfig& config, Shard shard) {
 namespace {
 
 /// What run_training() does, after it has found the other ranks.
-int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training,
+int run_on_ranks(Ranks& ranks, const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training,
                  MakeComponents make_components) {
-  const bool first = run_ranks().is_first();
-  if (run_ranks().size() > 1) keep_warnings();
+  const bool first = ranks.is_first();
+  if (ranks.size() > 1) keep_warnings();
   if (!first) set_warning_listener([](const std::string&) {});  // the first rank shows them
   const LoadedRun run = load_run(options.config, purpose);
   const RunConfig& config = run.config;
   const auto distributed = config.get<DistributedSettings>();
-  run_ranks().watch({distributed.timeout, distributed.longest_wait});
+  ranks.watch({distributed.timeout, distributed.longest_wait});
   check_trainable(config);
-  if (run_ranks().size() > 1) check_shard(config, shard_of(config));
-  check_value_model(config, run_ranks().size());
+  if (ranks.size() > 1) check_shard(ranks, config, shard_of(config));
+  check_value_model(config, ranks.size());
   prepare_device(config);
-  share_processors(config);
-  fs::path path = run_ranks().broadcast(first ? run_path(options, config).string() : "");
+  share_processors(ranks, config);
+  fs::path path = ranks.broadcast(first ? run_path(options, config).string() : "");
   Identity identity;
   auto settings = loop_settings(run, purpose, identity);
-  require_same_start(run, identity);
+  require_same_start(ranks, run, identity);
 
   // A new run gets its folder only when everything that it is made of could be opened.
   const auto existing = options.overwrite ? RunFolder::Existing::kOverwrite : RunFolder::Existing::kRefuse;
   if (!options.resume && first && !options.out.empty()) RunFolder::check_free(path, existing);
   std::optional<RunFolder> folder;
   if (options.resume && first) folder.emplace(RunFolder::open(path));
-  auto resumed = options.resume ? shared_resume_point(folder) : std::nullopt;
+  auto resumed = options.resume ? shared_resume_point(ranks, folder) : std::nullopt;
   if (resumed) check_continued(config, settings.settings, *resumed, options.config.file, path);
   // What is wrong with the tokenizer, the prompt, the data or the memory is said before the weights are read.
   const ModelShapes shapes(run.registry(), config, WhichAdapters::kAll);
   const RunPrompts run_prompts(run, shapes.traits());
   const PromptEncoder& prompts = run_prompts.encoder;
   auto training_task = open_training_task(run.registry(), config, prompts);
-  if (make_components != nullptr) require_memory(run, *shapes.model(), prompts, make_components);
+  if (make_components != nullptr) require_memory(ranks, run, *shapes.model(), prompts, make_components);
   settings.adapter = shapes.adapter();
-  const auto model = resumed ? open_resumed_model(shapes, resumed->folder) : open_initial_model(shapes);
+  const auto model = resumed ? open_resumed_model(ranks, shapes, resumed->folder) : open_initial_model(ranks, shapes);
   auto evaluator = make_evaluator(run);
-  const auto training = make_training(run, shapes, *model, prompts, std::move(training_task.task));
+  const auto training = make_training(ranks, run, shapes, *model, prompts, std::move(training_task.task));
   if (!folder && first) folder.emplace(new_folder(options, config, existing));
-  path = run_ranks().broadcast(first ? folder->path().string() : "");
+  path = ranks.broadcast(first ? folder->path().string() : "");
   // Only the first rank has a folder, and says anything.
   std::optional<RunFiles> files;
   if (first) files.emplace(*folder, run, run_prompts.tokenizer, identity);
@@ -293,7 +293,7 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   std::ostream nowhere(nullptr);
   Terminal terminal(first ? std::cout : nowhere, first ? detect_terminal(1) : TerminalOptions());
   RunDisplay display(terminal);
-  display.header(header(run, *model, purpose, path, resumed));
+  display.header(header(ranks, run, *model, purpose, path, resumed));
   for (const std::string& note : config.warnings()) log_warning(note);
   if (options.resume && !resumed) log_warning("the run had no checkpoint yet: it starts again from its first step");
   for (const std::string& change : changes) display.message(change);
@@ -315,8 +315,8 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
   const auto tracking = config.get<ReportSettings>();
   std::optional<TensorBoardEvents> tensorboard;
   if (first && tracking.tensorboard) tensorboard.emplace(path / "tensorboard", tracked_run(config, path, resumed));
-  TrainingLoop loop(settings, *training, *model, first ? &*folder : nullptr,
-                    make_evaluate(evaluator, run, *model, prompts, display), [&](const StepRecord& step) {
+  TrainingLoop loop(ranks, settings, *training, *model, first ? &*folder : nullptr,
+                    make_evaluate(ranks, evaluator, run, *model, prompts, display), [&](const StepRecord& step) {
                       display.step(step);
                       last = step;
                       if (first) warn_of(alarms.look(step));
@@ -349,7 +349,7 @@ int run_on_ranks(const TrainingOptions& options, ConfigPurpose purpose, const Ma
     throw;
   }
   if (!first) return result.signal == 0 ? 0 : 128 + result.signal;
-  if (run_ranks().size() > 1) log_info("bytes sent by rank 0: " + std::to_string(run_ranks().sent()));
+  if (ranks.size() > 1) log_info("bytes sent by rank 0: " + std::to_string(ranks.sent()));
   files->write(result.signal == 0 ? RunOutcome::kFinished : RunOutcome::kInterrupted, result, answers);
   log_info((result.signal == 0 ? "finished at step " : "stopped at step ") + std::to_string(result.last_step));
   RunClosing end = closing(result, *folder, resume_command(purpose, path));
@@ -365,11 +365,9 @@ int run_training(const TrainingOptions& options, ConfigPurpose purpose, const Ma
                  MakeComponents make_components) {
   if (options.resume && options.overwrite)
     throw UsageError("--resume continues a run, --overwrite starts it anew", "give one of them");
-  join_ranks(report_lost_rank);
+  const auto ranks = join_ranks(report_lost_rank);
   if (const std::string apart = processes_apart(); !apart.empty()) log_warning(apart);
-  const int status = run_on_ranks(options, purpose, make_training, make_components);
-  run_ranks().leave();
-  return status;
+  return ended_together(*ranks, [&] { return run_on_ranks(*ranks, options, purpose, make_training, make_components); });
 }
 
 }  // namespace drift

@@ -2,6 +2,7 @@
 
 #include <core/boundary/components.h>
 #include <core/cli/load_run.h>
+#include <core/ranks/ranks.h>
 #include <core/ranks/shard.h>
 #include <core/rollout/prompt_encoder.h>
 #include <core/train/loop.h>
@@ -24,12 +25,12 @@ struct TrainingOptions {
 void add_training(OptionList& list, TrainingOptions& options, const std::vector<std::string>& short_forms);
 
 /// @throws Error if several ranks cannot divide the run so
-void check_shard(const RunConfig& config, Shard shard);
+void check_shard(const Ranks& ranks, const RunConfig& config, Shard shard);
 
 /// Makes what trains the model: the one thing in which `train` and `pretrain` differ.
 using MakeTraining =
-    std::function<std::unique_ptr<Training>(const LoadedRun& run, const ModelShapes& shapes, const Model& model,
-                                            const PromptEncoder& prompts, Loaded<Task> task)>;
+    std::function<std::unique_ptr<Training>(Ranks& ranks, const LoadedRun& run, const ModelShapes& shapes,
+                                            const Model& model, const PromptEncoder& prompts, Loaded<Task> task)>;
 
 using MakeComponents = PolicyComponents (*)(const LoadedRun& run, Loaded<Task> task);
 

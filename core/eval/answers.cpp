@@ -74,10 +74,10 @@ std::vector<AnsweredItem> write_answers(const AnswerSettings& settings, std::int
   Trajectories trajectories;
   const Rollout& rollout = **settings.rollout;
   input.prompts = settings.prompts->encode(items, 1, checked_response_length(rollout));
-  generate_together(rollout, *settings.model, input, trajectories);
+  generate_together(*settings.ranks, rollout, *settings.model, input, trajectories);
   if (settings.cancelled != nullptr && *settings.cancelled) return {};
   at::Tensor entropy_BL;
-  if (settings.keep_trajectories) entropy_BL = commit_entropies(*settings.model, trajectories);
+  if (settings.keep_trajectories) entropy_BL = commit_entropies(*settings.ranks, *settings.model, trajectories);
   std::vector<AnsweredItem> answers;
   for (std::int64_t b = 0; b < count; ++b) {
     answers.push_back(answer(trajectories, b, std::move(items[static_cast<std::size_t>(b)]),
@@ -95,11 +95,11 @@ std::vector<AnsweredItem> write_answers(const AnswerSettings& settings, std::int
   return answers;
 }
 
-void judge_answers(const Judge& judge, std::vector<AnsweredItem>& answers) {
+void judge_answers(Ranks& ranks, const Judge& judge, std::vector<AnsweredItem>& answers) {
   std::vector<RewardRequest> requests;
   for (const AnsweredItem& answered : answers)
     requests.push_back({answered.response, &answered.item, answered.truncated});
-  std::vector<Judgement> judgements = judge_together(judge, requests);
+  std::vector<Judgement> judgements = judge_together(ranks, judge, requests);
   for (std::size_t i = 0; i < answers.size(); ++i) answers[i].judgement = std::move(judgements[i]);
 }
 

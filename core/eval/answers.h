@@ -8,6 +8,7 @@
 #include <drift/task.h>
 
 #include <core/boundary/components.h>
+#include <core/ranks/ranks.h>
 #include <core/rollout/judge.h>
 #include <core/rollout/prompt_encoder.h>
 #include <core/rollout/trajectory_record.h>
@@ -38,6 +39,7 @@ struct AnsweredItem {
 
 /// What writes the responses of one task.
 struct AnswerSettings {
+  Ranks* ranks = nullptr;  ///< that write and judge them together
   const Model* model = nullptr;
   const PromptEncoder* prompts = nullptr;
   const Loaded<Task>* task = nullptr;
@@ -55,7 +57,7 @@ std::vector<TaskItem> held_out_items(const Loaded<Task>& task, std::int64_t firs
 /// Collective: write responses [first, first + count), not judged. Empty if it was cancelled.
 std::vector<AnsweredItem> write_answers(const AnswerSettings& settings, std::int64_t first, std::int64_t count);
 
-/// Collective: fill in the judgements.
-void judge_answers(const Judge& judge, std::vector<AnsweredItem>& answers);
+/// Fill in the judgements.
+void judge_answers(Ranks& ranks, const Judge& judge, std::vector<AnsweredItem>& answers);
 
 }  // namespace drift

@@ -220,7 +220,9 @@ void Evaluation::answer(Work& work, const Model* model, const std::string& title
   const Parts parts(registry_, config, tokenizer_, shapes_.traits());
   begin(work);
   judge_again(work, parts);
+  Ranks alone;
   AnswerSettings settings;
+  settings.ranks = &alone;
   settings.model = model;
   settings.prompts = &parts.prompts;
   settings.task = &parts.task;
@@ -234,7 +236,7 @@ void Evaluation::answer(Work& work, const Model* model, const std::string& title
   while (work.answered() < work.wanted && StopSignal::received() == 0) {
     const std::int64_t first = work.answered();
     auto answers = write_answers(settings, first, std::min(evaluation.batch_size, work.wanted - first));
-    judge_answers(parts.judge, answers);
+    judge_answers(alone, parts.judge, answers);
     std::vector<ResponseRecord> records;
     for (const AnsweredItem& answered : answers)
       records.push_back(record_of(answered, work.plan.cell, parts.prompts, parts.judge.labels()));

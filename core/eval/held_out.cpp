@@ -24,7 +24,7 @@ HeldOutResult evaluate_held_out(const HeldOutSettings& settings, std::vector<Ans
     const std::int64_t count = std::min(settings.batch_size, total - first);
     std::vector<AnsweredItem> batch = write_answers(settings.answers, first, count);
     if (settings.answers.cancelled != nullptr && *settings.answers.cancelled) return {};
-    judge_answers(*settings.judge, batch);
+    judge_answers(*settings.answers.ranks, *settings.judge, batch);
     for (AnsweredItem& answered : batch) {
       const bool is_judged = answered.judgement.status != RewardStatus::kInfrastructure;
       if (std::ssize(answers) < apart) {

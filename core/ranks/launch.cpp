@@ -56,7 +56,8 @@ std::string why_not_open() {
 }
 
 /// "run.seed: 1 on rank 0 (a), rank 2 (b); 2 on rank 1 (a)"; empty if the ranks agree.
-std::string disagreement(const std::string& name, const std::vector<std::map<std::string, std::string>>& facts) {
+std::string disagreement(const Ranks& ranks, const std::string& name,
+                         const std::vector<std::map<std::string, std::string>>& facts) {
   std::map<std::string, std::vector<std::int64_t>> ranks_of;
   for (std::size_t r = 0; r < facts.size(); ++r) {
     const auto found = facts[r].find(name);
@@ -64,11 +65,11 @@ std::string disagreement(const std::string& name, const std::vector<std::map<std
   }
   if (ranks_of.size() == 1) return "";
   std::string text = name + ":";
-  for (const auto& [value, ranks] : ranks_of) {
+  for (const auto& [value, having] : ranks_of) {
     text += (text.back() == ':' ? " " : "; ") + value + " on ";
-    for (std::size_t i = 0; i < ranks.size() && i < kShownFacts; ++i)
-      text += (i == 0 ? "" : ", ") + run_ranks().name(ranks[i]);
-    if (ranks.size() > kShownFacts) text += " and " + std::to_string(ranks.size() - kShownFacts) + " more";
+    for (std::size_t i = 0; i < having.size() && i < kShownFacts; ++i)
+      text += (i == 0 ? "" : ", ") + ranks.name(having[i]);
+    if (having.size() > kShownFacts) text += " and " + std::to_string(having.size() - kShownFacts) + " more";
   }
   return text;
 }
@@ -108,9 +109,8 @@ TransportState transport_state() {
   return {text + ", " + transport_file().string(), ""};
 }
 
-void join_ranks(Ranks::Report report) {
-  static std::unique_ptr<Ranks> joined;
-  if (joined || launched_ranks() == 1) return;
+std::unique_ptr<Ranks> join_ranks(Ranks::Report report) {
+  if (launched_ranks() == 1) return std::make_unique<Ranks>();
   void* const library = open_transport();
   void* const join = library == nullptr ? nullptr : ::dlsym(library, kJoinTransport);
   if (join == nullptr) {
@@ -118,21 +118,21 @@ void join_ranks(Ranks::Report report) {
                     " processes, which cannot find each other: " + why_not_open(),
                 "install MPI (libopenmpi-dev) and build again, or start one process");
   }
-  joined =
-      std::make_unique<Ranks>(std::unique_ptr<Transport>(reinterpret_cast<JoinTransport>(join)()), std::move(report));
-  if (joined->size() != launched_ranks()) {
-    throw Error("a launcher has started " + std::to_string(launched_ranks()) + " processes, of which MPI finds " +
-                    std::to_string(joined->size()),
-                "use the launcher of the MPI that Drift was built with: " + transport_state().text);
+  std::unique_ptr<Transport> transport(reinterpret_cast<JoinTransport>(join)());
+  if (transport->size() != launched_ranks()) {
+    const std::string found = std::to_string(transport.release()->size());  // MPI goes on until the process ends
+    throw Error(
+        "a launcher has started " + std::to_string(launched_ranks()) + " processes, of which MPI finds " + found,
+        "use the launcher of the MPI that Drift was built with: " + transport_state().text);
   }
-  static std::unique_ptr<UseRanks> use;
-  use = std::make_unique<UseRanks>(*joined);
-  choose_gpu(joined->rank_on_host());
+  auto ranks = std::make_unique<Ranks>(std::move(transport), std::move(report));
+  choose_gpu(ranks->rank_on_host());
+  return ranks;
 }
 
-void require_same_facts(const Facts& facts) {
+void require_same_facts(Ranks& ranks, const Facts& facts) {
   const std::map<std::string, std::string> own(facts.begin(), facts.end());
-  const auto gathered = run_ranks().gather_json(own);
+  const auto gathered = ranks.gather_json(own);
   if (std::ranges::all_of(gathered, [&](const nlohmann::json& one) { return one == gathered.front(); })) return;
   std::vector<std::map<std::string, std::string>> all;
   std::set<std::string> names;
@@ -142,7 +142,7 @@ void require_same_facts(const Facts& facts) {
   }
   std::vector<std::string> lines;
   for (const std::string& name : names) {
-    if (std::string line = disagreement(name, all); !line.empty()) lines.push_back(std::move(line));
+    if (std::string line = disagreement(ranks, name, all); !line.empty()) lines.push_back(std::move(line));
   }
   std::string text = "the processes of this run were not started alike";
   for (std::size_t i = 0; i < lines.size() && i < kShownFacts; ++i) text += "\n    " + lines[i];
@@ -151,12 +151,12 @@ void require_same_facts(const Facts& facts) {
   throw Error(text, "give every rank the same file, options, program, plugins and number of processors");
 }
 
-int ranks_on_these_processors() {
+int ranks_on_these_processors(Ranks& ranks) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   ::sched_getaffinity(0, sizeof allowed, &allowed);
   const std::string here = Ranks::host() + '\0' + std::string(reinterpret_cast<const char*>(&allowed), sizeof allowed);
-  return static_cast<int>(std::ranges::count(run_ranks().all_gather(here), here));
+  return static_cast<int>(std::ranges::count(ranks.all_gather(here), here));
 }
 
 }  // namespace drift

@@ -2,6 +2,7 @@
 
 #include <core/ranks/ranks.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,19 +27,19 @@ struct TransportState {
 };
 TransportState transport_state();
 
-/// Makes run_ranks() the processes that a launcher has started. Nothing is loaded where there is but this one.
+/// The processes that a launcher has started for this run; once in a process. Nothing is loaded where there is but one.
 /// @param report  as in Ranks
 /// @throws Error if there are several and the transport cannot be loaded.
-void join_ranks(Ranks::Report report);
+std::unique_ptr<Ranks> join_ranks(Ranks::Report report);
 
 /// What must be the same on every rank, by name.
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-/// Collective. @throws Error, on every rank, that names the facts that differ and the ranks that have them otherwise.
-void require_same_facts(const Facts& facts);
+/// @throws Error, on every rank, that names the facts that differ and the ranks that have them otherwise.
+void require_same_facts(Ranks& ranks, const Facts& facts);
 
-/// Collective: how many ranks, this one included, may run on exactly the processors of this host that this one may run
+/// How many ranks, this one included, may run on exactly the processors of this host that this one may run
 /// on. A launcher gives each rank its own, or all of them the same.
-int ranks_on_these_processors();
+int ranks_on_these_processors(Ranks& ranks);
 
 }  // namespace drift

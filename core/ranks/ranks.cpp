@@ -27,12 +27,6 @@ at::Tensor sum_in_order(const at::Tensor& terms_RE) {
   return sum_E;
 }
 
-Ranks*& current_ranks() {
-  static Ranks alone;
-  static Ranks* current = &alone;
-  return current;
-}
-
 }  // namespace
 
 Ranks::Ranks(std::unique_ptr<Transport> transport, Report report)
@@ -261,10 +255,5 @@ void Ranks::leave() {
 void Ranks::abort(int status) {
   if (size() > 1) transport_->abort(status);
 }
-
-Ranks& run_ranks() { return *current_ranks(); }
-
-UseRanks::UseRanks(Ranks& ranks) : previous_(current_ranks()) { current_ranks() = &ranks; }
-UseRanks::~UseRanks() { current_ranks() = previous_; }
 
 }  // namespace drift

@@ -23,7 +23,7 @@ enum class SumFor { kAll, kShares };
 
 /// The processes of one run (ranks), as this one sees them. Where there is one process, every call returns at once.
 /// Collective calls are made by every rank, in the same order and with tensors of the same types, also by a rank that
-/// has nothing to give.
+/// has nothing to give. Who takes a Ranks&, as an argument or when it is made, makes such calls.
 class Ranks {
  public:
   /// Shows an error that ends the run while the program is at work elsewhere, so on a thread of its own.
@@ -132,21 +132,6 @@ class Ranks {
   std::int64_t sent_ = 0;
   std::unique_ptr<Ranks> aside_;                   // what the thread of a sum calls
   std::future<std::vector<at::Tensor>> going_on_;  // on that thread, or deferred
-};
-
-/// The ranks of this process's run: this process alone, unless join_ranks() has found others.
-Ranks& run_ranks();
-
-/// While it lives, run_ranks() is another: this process alone, say, for what only one rank computes.
-class UseRanks {
- public:
-  explicit UseRanks(Ranks& ranks);
-  ~UseRanks();
-  UseRanks(const UseRanks&) = delete;
-  UseRanks& operator=(const UseRanks&) = delete;
-
- private:
-  Ranks* previous_;
 };
 
 }  // namespace drift

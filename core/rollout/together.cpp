@@ -2,7 +2,6 @@
 
 #include <core/boundary/checked.h>
 #include <core/boundary/divided_weights.h>
-#include <core/ranks/ranks.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
@@ -104,8 +103,8 @@ RolloutInput responses_of(const RolloutInput& input, std::int64_t begin, std::in
   return part;
 }
 
-void generate_together(const Rollout& rollout, const Model& model, const RolloutInput& input, Trajectories& made) {
-  Ranks& ranks = run_ranks();
+void generate_together(Ranks& ranks, const Rollout& rollout, const Model& model, const RolloutInput& input,
+                       Trajectories& made) {
   if (ranks.size() == 1) {
     made = checked_trajectories(rollout, input);
     return;
@@ -147,8 +146,7 @@ void generate_together(const Rollout& rollout, const Model& model, const Rollout
     all(field);
 }
 
-std::vector<Judgement> judge_together(const Judge& judge, std::span<const RewardRequest> requests) {
-  Ranks& ranks = run_ranks();
+std::vector<Judgement> judge_together(Ranks& ranks, const Judge& judge, std::span<const RewardRequest> requests) {
   if (ranks.size() == 1) return judge.judge(requests);
   const auto share = ranks.share(static_cast<std::int64_t>(requests.size()));
   const std::size_t begin = first_request(requests, share.first), end = first_request(requests, share.second);

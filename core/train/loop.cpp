@@ -6,7 +6,6 @@
 #include <core/base/stop_signal.h>
 #include <core/boundary/divided_weights.h>
 #include <core/boundary/plugin_call.h>
-#include <core/ranks/ranks.h>
 
 #include <drift/error.h>
 
@@ -43,12 +42,12 @@ double parsed(const std::map<std::string, std::string>& values, const std::strin
 constexpr std::int64_t kRanksInMetrics = 16;
 constexpr double kSameOnAllRanks = 1e-4;  // relative; rounding is far less
 
-/// Collective: of each rank, its number.
-at::Tensor of_all_ranks(double value) { return run_ranks().all_gather(at::full({1}, value, at::kDouble)); }
+/// Of each rank, its number.
+at::Tensor of_all_ranks(Ranks& ranks, double value) { return ranks.all_gather(at::full({1}, value, at::kDouble)); }
 
-/// Collective. What every rank computes must not drift apart unseen. @throws Error if it has
-void require_same_number(const char* name, double value) {
-  const auto value_R = of_all_ranks(value);
+/// What every rank computes must not drift apart unseen. @throws Error if it has
+void require_same_number(Ranks& ranks, const char* name, double value) {
+  const auto value_R = of_all_ranks(ranks, value);
   for (std::int64_t r = 1; r < value_R.size(0); ++r) {
     const double first = value_R[0].item<double>(), other = value_R[r].item<double>();
     const bool same = std::isnan(first)
@@ -56,34 +55,32 @@ void require_same_number(const char* name, double value) {
                           : std::abs(other - first) <= kSameOnAllRanks * (std::abs(first) + kSameOnAllRanks);
     if (!same)
       throw Error(std::string("the ranks no longer compute the same: ") + name + " is " + exact(first) + " on " +
-                      run_ranks().name(0) + ", " + exact(other) + " on " + run_ranks().name(r),
+                      ranks.name(0) + ", " + exact(other) + " on " + ranks.name(r),
                   "a plugin that is not a function of its input and its random stream does this, or a faulty machine");
   }
 }
 
-/// Collective: the signal that ends the run after this step, or 0. Ranks hear of one at different times, and must end
-/// after the same step.
-int stop_signal() {
-  const auto received = static_cast<double>(StopSignal::received());
-  return run_ranks().size() == 1 ? StopSignal::received()
-                                 : static_cast<int>(of_all_ranks(received).max().item<double>());
+/// The signal that ends the run after this step, or 0. Ranks hear of one at different times, and must end after the
+/// same step.
+int stop_signal(Ranks& ranks) {
+  return static_cast<int>(of_all_ranks(ranks, StopSignal::received()).max().item<double>());
 }
 
-/// Collective: every rank writes its parts into a file that the first one has made and names.
+/// Every rank writes its parts into a file that the first one has made and names.
 /// @return false if it names none: that was the last one
-bool write_parts(const fs::path& file, const std::vector<TensorPart>& parts) {
-  const fs::path made = run_ranks().broadcast(file.string());
+bool write_parts(Ranks& ranks, const fs::path& file, const std::vector<TensorPart>& parts) {
+  const fs::path made = ranks.broadcast(file.string());
   if (made.empty()) return false;
   write_elements(made, parts);
-  of_all_ranks(0);  // until all have
+  of_all_ranks(ranks, 0);  // until all have
   return true;
 }
 
 /// This rank's share of each weight.
-std::vector<TensorPart> weight_parts(const Model& model) {
+std::vector<TensorPart> weight_parts(const Ranks& ranks, const Model& model) {
   std::vector<TensorPart> parts;
   for (const HeldWeight& weight : held_weights(model)) {
-    const auto [begin, end] = run_ranks().share(weight.parameter.numel());
+    const auto [begin, end] = ranks.share(weight.parameter.numel());
     const auto values =
         weight.is_share ? weight.values : weight.values.detach().view({-1}).narrow(0, begin, end - begin);
     parts.push_back({weight.name, begin, values.cpu()});
@@ -99,9 +96,10 @@ std::vector<NamedTensor> without_values(std::vector<NamedTensor> tensors) {
 
 }  // namespace
 
-TrainingLoop::TrainingLoop(const LoopSettings& settings, Training& training, const Model& model,
+TrainingLoop::TrainingLoop(Ranks& ranks, const LoopSettings& settings, Training& training, const Model& model,
                            const RunFolder* folder, Evaluate evaluate, Observe observe)
-    : settings_(settings),
+    : ranks_(ranks),
+      settings_(settings),
       training_(training),
       model_(model),
       folder_(folder),
@@ -130,7 +128,7 @@ void TrainingLoop::resume(const ResumePoint& point) {
 }
 
 LoopResult TrainingLoop::run() {
-  const StopSignal stop(run_ranks().is_first() ? "step" : nullptr);
+  const StopSignal stop(ranks_.is_first() ? "step" : nullptr);
   result_.start_seconds += kProgramTimer.seconds();
   if (folder_ != nullptr) folder_->forget_steps_after(result_.checkpoint.empty() ? -1 : result_.last_step);
   if (result_.checkpoint.empty() && evaluate_ && settings_.evaluate_before) {
@@ -153,13 +151,13 @@ LoopResult TrainingLoop::run() {
       show_warnings_of_ranks();
     });
   }
-  while (result_.last_step < settings_.steps && (result_.signal = stop_signal()) == 0) {
+  while (result_.last_step < settings_.steps && (result_.signal = stop_signal(ranks_)) == 0) {
     const std::int64_t step = result_.last_step + 1;
     set_current_step(step);
     guarded("step " + std::to_string(step), [&] { train_step(step); });
   }
   set_current_step(kNoStep);
-  if (result_.signal == 0) result_.signal = stop_signal();
+  if (result_.signal == 0) result_.signal = stop_signal(ranks_);
   return result_;
 }
 
@@ -167,7 +165,7 @@ LoopResult TrainingLoop::run() {
 void TrainingLoop::guarded(const std::string& when, const std::function<void()>& action) const {
   const std::string safe = result_.checkpoint.empty() ? "no checkpoint had been written yet"
                                                       : "safe on disk: " + result_.checkpoint.string();
-  if (!run_ranks().is_first()) return action();  // the first rank reports, and adds this
+  if (!ranks_.is_first()) return action();  // the first rank reports, and adds this
   try {
     action();
   } catch (const Error& error) {
@@ -181,9 +179,9 @@ void TrainingLoop::guarded(const std::string& when, const std::function<void()>&
 
 void TrainingLoop::train_step(std::int64_t step) {
   const PhaseTimer timer;
-  const double waited = run_ranks().waited();
+  const double waited = ranks_.waited();
   StepRecord metrics = training_.run(step);
-  compare_ranks(metrics, run_ranks().waited() - waited);
+  compare_ranks(metrics, ranks_.waited() - waited);
   result_.last_step = step;
   metrics.seconds->total += unaccounted_;
   for (const std::string& text : metrics.warnings) warn(step, text);
@@ -198,29 +196,28 @@ void TrainingLoop::train_step(std::int64_t step) {
   unaccounted_ = record_timer.seconds();
   result_.seconds += unaccounted_;
   const bool save_due = settings_.checkpoint_every > 0 && step % settings_.checkpoint_every == 0;
-  if (last || save_due || stop_signal() != 0) save(step);
+  if (last || save_due || stop_signal(ranks_) != 0) save(step);
 }
 
 void TrainingLoop::compare_ranks(StepRecord& metrics, double waited) const {
-  if (run_ranks().size() == 1) return;
-  const auto idle_R = of_all_ranks(waited / metrics.seconds->total);
+  if (ranks_.size() == 1) return;
+  const auto idle_R = of_all_ranks(ranks_, waited / metrics.seconds->total);
   metrics.rank_idle = idle_R.mean().item<double>();
   metrics.rank_idle_max = idle_R.max().item<double>();
   for (std::int64_t r = 0; r < std::min(idle_R.size(0), kRanksInMetrics); ++r)
     metrics.plugin_metrics["rank_idle/" + std::to_string(r)] = idle_R[r].item<double>();
-  require_same_number("loss", metrics.loss);
-  require_same_number("grad_norm", metrics.grad_norm);
+  require_same_number(ranks_, "loss", metrics.loss);
+  require_same_number(ranks_, "grad_norm", metrics.grad_norm);
 }
 
-/// Collective. What all ranks compute warns on all of them: the first one has said that itself.
+/// What all ranks compute warns on all of them: the first one has said that itself.
 void TrainingLoop::show_warnings_of_ranks() {
-  if (run_ranks().size() == 1) return;
-  const auto of_rank = run_ranks().gather_json(take_warnings());
-  if (!run_ranks().is_first()) return;
+  if (ranks_.size() == 1) return;
+  const auto of_rank = ranks_.gather_json(take_warnings());
+  if (!ranks_.is_first()) return;
   for (std::size_t r = 0; r < of_rank.size(); ++r) {
     for (const auto& text : of_rank[r].get<std::vector<std::string>>()) {
-      if (shown_.insert(text).second && r > 0)
-        log_warning(run_ranks().name(static_cast<std::int64_t>(r)) + ": " + text);
+      if (shown_.insert(text).second && r > 0) log_warning(ranks_.name(static_cast<std::int64_t>(r)) + ": " + text);
     }
   }
 }
@@ -241,17 +238,17 @@ void TrainingLoop::record(const StepRecord& metrics) {
 }
 
 void TrainingLoop::save(std::int64_t step) {
-  const bool in_pieces = run_ranks().size() > 1 && !settings_.adapter;
+  const bool in_pieces = ranks_.size() > 1 && !settings_.adapter;
   auto parts = training_.state_parts();
   const bool has_whole_state = parts.empty();
-  if (in_pieces) std::ranges::move(weight_parts(model_), std::back_inserter(parts));
+  if (in_pieces) std::ranges::move(weight_parts(ranks_, model_), std::back_inserter(parts));
   if (folder_ == nullptr) {
-    while (write_parts("", parts)) {
+    while (write_parts(ranks_, "", parts)) {
     }
     return;
   }
   RunCheckpoint checkpoint;
-  const CompleteFile complete = [&](const fs::path& file) { write_parts(file, parts); };
+  const CompleteFile complete = [&](const fs::path& file) { write_parts(ranks_, file, parts); };
   checkpoint.parameters = settings_.adapter ? adapter_parameters(model_)
                           : in_pieces       ? without_values(model_.parameters())
                                             : model_.parameters();
@@ -275,7 +272,7 @@ void TrainingLoop::save(std::int64_t step) {
     checkpoint.state.values["before.items"] = std::to_string(result_.before->items);
   }
   result_.checkpoint = folder_->save_checkpoint(checkpoint, settings_.keep_checkpoints);
-  write_parts("", {});
+  write_parts(ranks_, "", {});
   log_info("checkpoint " + result_.checkpoint.string());
 }
 

@@ -4,6 +4,7 @@
 
 #include <core/io/adapter_files.h>
 #include <core/io/run_folder.h>
+#include <core/ranks/ranks.h>
 #include <core/record/step_record.h>
 #include <core/train/training.h>
 
@@ -56,8 +57,8 @@ class TrainingLoop {
   /// @param folder    null: another rank writes
   /// @param evaluate  empty: the run has no held-out items.
   /// @param observe   is told of every step when its metrics are on disk, of the evaluation before the first one too
-  TrainingLoop(const LoopSettings& settings, Training& training, const Model& model, const RunFolder* folder,
-               Evaluate evaluate, Observe observe);
+  TrainingLoop(Ranks& ranks, const LoopSettings& settings, Training& training, const Model& model,
+               const RunFolder* folder, Evaluate evaluate, Observe observe);
 
   /// Before run(): put the optimizer and the counters where the checkpoint left them. The weights are the caller's.
   void resume(const ResumePoint& point);
@@ -78,6 +79,7 @@ class TrainingLoop {
   void warn(std::int64_t step, const std::string& text);
   void judge(std::int64_t step, const HeldOutResult& result);
 
+  Ranks& ranks_;
   const LoopSettings& settings_;
   Training& training_;
   const Model& model_;

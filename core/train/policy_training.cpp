@@ -1,17 +1,16 @@
 #include <core/train/policy_training.h>
 
 #include <core/base/trainable.h>
-#include <core/ranks/ranks.h>
 
 namespace drift {
 namespace {
 
 /// The first rank alone has a folder.
-ReportSettings report_settings(const RunConfig& config) {
-  return run_ranks().is_first() ? config.get<ReportSettings>() : ReportSettings();
+ReportSettings report_settings(const Ranks& ranks, const RunConfig& config) {
+  return ranks.is_first() ? config.get<ReportSettings>() : ReportSettings();
 }
 
-PolicyUpdateSettings update_settings(const RunConfig& config) {
+PolicyUpdateSettings update_settings(const Ranks& ranks, const RunConfig& config) {
   const auto section = config.get<TrainSettings>();
   PolicyUpdateSettings settings;
   settings.group_size = section.group_size;
@@ -19,7 +18,7 @@ PolicyUpdateSettings update_settings(const RunConfig& config) {
   settings.views_per_update = section.views_per_update;
   settings.memory_budget = section.memory_budget;
   settings.shard = shard_of(config);
-  settings.keep_logprobs = report_settings(config).tensorboard;
+  settings.keep_logprobs = report_settings(ranks, config).tensorboard;
   if (drops_inputs(config)) settings.dropout = run_stream(config).child("adapter dropout");
   return settings;
 }
@@ -34,21 +33,22 @@ OptimizerSettings policy_optimizer(const RunConfig& config) {
           shard_of(config) != Shard::kNone};
 }
 
-PolicyTraining::PolicyTraining(const RunConfig& config, const Model& model, const PromptEncoder& prompts,
+PolicyTraining::PolicyTraining(Ranks& ranks, const RunConfig& config, const Model& model, const PromptEncoder& prompts,
                                PolicyComponents components)
-    : model_(model),
+    : ranks_(ranks),
+      model_(model),
       prompts_(prompts),
       components_(std::move(components)),
-      optimizer_(trainable_parameters(model), policy_optimizer(config), weight_shares(model)),
-      policy_update_(model, components_.loss, components_.reference ? &*components_.reference : nullptr, optimizer_,
-                     update_settings(config)),
+      optimizer_(ranks, trainable_parameters(model), policy_optimizer(config), weight_shares(model)),
+      policy_update_(ranks, model, components_.loss, components_.reference ? &*components_.reference : nullptr,
+                     optimizer_, update_settings(ranks, config)),
       random_(run_stream(config)),
       train_(config.get<TrainSettings>()),
       algorithm_(config.get<AlgorithmSettings>()),
       advantage_(config.get<AdvantageSettings>()),
       filter_(config.get<GroupFilterSettings>()),
       score_(config.get<RewardSettings>()),
-      report_(report_settings(config)),
+      report_(report_settings(ranks, config)),
       inspect_(InspectionSettings::from(config)) {}
 
 std::vector<NamedTensor> PolicyTraining::state() const {

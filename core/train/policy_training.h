@@ -49,7 +49,7 @@ OptimizerSettings policy_optimizer(const RunConfig& config);
 /// (docs/spec/algorithms.md 1.8).
 class PolicyTraining final : public Training {
  public:
-  PolicyTraining(const RunConfig& config, const Model& model, const PromptEncoder& prompts,
+  PolicyTraining(Ranks& ranks, const RunConfig& config, const Model& model, const PromptEncoder& prompts,
                  PolicyComponents components);
 
   StepRecord run(std::int64_t step) override;
@@ -75,6 +75,7 @@ class PolicyTraining final : public Training {
   std::vector<at::Tensor> correct(const Trajectories& kept, const std::vector<MaskPlan>& plans,
                                   StepMetrics& metrics) const;
 
+  Ranks& ranks_;
   const Model& model_;
   const PromptEncoder& prompts_;
   PolicyComponents components_;

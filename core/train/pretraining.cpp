@@ -66,13 +66,15 @@ MaskPlan LikelihoodMasks::draw(const RandomStream& random, std::int64_t step, st
   return plan;
 }
 
-Pretraining::Pretraining(const RunConfig& config, const Model& model, const PromptEncoder& prompts, Loaded<Task> task)
-    : model_(model),
+Pretraining::Pretraining(Ranks& ranks, const RunConfig& config, const Model& model, const PromptEncoder& prompts,
+                         Loaded<Task> task)
+    : ranks_(ranks),
+      model_(model),
       prompts_(prompts),
       task_(std::move(task)),
       shard_(shard_of(config)),
       settings_(config.get<PretrainSettings>()),
-      optimizer_(trainable_parameters(model),
+      optimizer_(ranks, trainable_parameters(model),
                  {settings_.adamw, settings_.steps, config.get<RunSettings>().seed, shard_ != Shard::kNone},
                  weight_shares(model)),
       random_(config.get<RunSettings>().seed, "pretrain"),
@@ -118,7 +120,7 @@ StepRecord Pretraining::run(std::int64_t step) {
   batch.totals = batch_totals(plan, settings_.batch_size, 1, 1);
   batch.scored_B = scored_positions(plan, settings_.batch_size);
   if (drops_inputs_) batch.adapters.dropout = random_.child("adapter dropout").child(std::to_string(step));
-  auto gradient = policy_gradient(model_, LikelihoodLoss(), batch, settings_.memory_budget, shard_);
+  auto gradient = policy_gradient(ranks_, model_, LikelihoodLoss(), batch, settings_.memory_budget, shard_);
   metrics.grad_norm = optimizer_.step(std::move(gradient.gradients));
   metrics.loss = gradient.loss;
   metrics.update_forwards_per_response = static_cast<double>(gradient.rows) / static_cast<double>(settings_.batch_size);

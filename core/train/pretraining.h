@@ -7,6 +7,7 @@
 
 #include <core/boundary/components.h>
 #include <core/config/run_config.h>
+#include <core/ranks/ranks.h>
 #include <core/rollout/prompt_encoder.h>
 #include <core/train/training.h>
 
@@ -31,7 +32,8 @@ struct LikelihoodMasks {
 /// end token, which is learned like any other.
 class Pretraining final : public Training {
  public:
-  Pretraining(const RunConfig& config, const Model& model, const PromptEncoder& prompts, Loaded<Task> task);
+  Pretraining(Ranks& ranks, const RunConfig& config, const Model& model, const PromptEncoder& prompts,
+              Loaded<Task> task);
 
   StepRecord run(std::int64_t step) override;
   std::vector<NamedTensor> state() const override { return optimizer_.state(); }
@@ -41,6 +43,7 @@ class Pretraining final : public Training {
  private:
   Trajectories demonstrations(std::int64_t step) const;
 
+  Ranks& ranks_;
   const Model& model_;
   const PromptEncoder& prompts_;
   Loaded<Task> task_;

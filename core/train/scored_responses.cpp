@@ -28,7 +28,7 @@ double same_responses(const std::vector<std::string>& texts, std::int64_t group_
 
 }  // namespace
 
-ScoredResponses score_responses(const std::vector<TaskItem>& items, const Trajectories& trajectories,
+ScoredResponses score_responses(Ranks& ranks, const std::vector<TaskItem>& items, const Trajectories& trajectories,
                                 std::int64_t group_size, const Judge& judge, const PromptEncoder& prompts,
                                 const ModelTraits& traits, const RewardSettings& settings) {
   const std::int64_t responses = trajectories.tokens_BL.size(0);
@@ -42,7 +42,7 @@ ScoredResponses score_responses(const std::vector<TaskItem>& items, const Trajec
   }
   ScoredResponses scored;
   scored.same_responses = same_responses(texts, group_size);
-  scored.judgements = judge_together(judge, requests);
+  scored.judgements = judge_together(ranks, judge, requests);
   scored.reward_B = at::empty({responses}, at::kDouble);
   const auto cut_off_B = fills_its_length(trajectories.valid_BL, settings.truncation_margin);
   for (std::int64_t b = 0; b < responses; ++b) {

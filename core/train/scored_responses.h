@@ -5,6 +5,7 @@
 #include <drift/trajectories.h>
 
 #include <core/config/run_settings.h>
+#include <core/ranks/ranks.h>
 #include <core/rollout/judge.h>
 #include <core/rollout/prompt_encoder.h>
 
@@ -25,9 +26,9 @@ struct ScoredResponses {
   double same_responses = 0;                  ///< share of repeated texts, as in StepRecord
 };
 
-/// Collective. Groups that could not be judged are named in the log.
+/// Groups that could not be judged are named in the log.
 /// @param items  one a group of `group_size` responses
-ScoredResponses score_responses(const std::vector<TaskItem>& items, const Trajectories& trajectories,
+ScoredResponses score_responses(Ranks& ranks, const std::vector<TaskItem>& items, const Trajectories& trajectories,
                                 std::int64_t group_size, const Judge& judge, const PromptEncoder& prompts,
                                 const ModelTraits& traits, const RewardSettings& settings);
 

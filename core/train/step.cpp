@@ -5,7 +5,6 @@
 #include <core/boundary/checked.h>
 #include <core/boundary/model_policy.h>
 #include <core/io/json.h>
-#include <core/ranks/ranks.h>
 #include <core/rollout/together.h>
 #include <core/train/policy_training.h>
 #include <core/train/step_metrics.h>
@@ -36,9 +35,9 @@ StepRecord PolicyTraining::run(std::int64_t step) {
   const ScoredResponses scored = score(items, written, metrics);
   update(step, written, scored, metrics, inspection ? &*inspection : nullptr);
 
-  if (inspection && run_ranks().is_first())
+  if (inspection && ranks_.is_first())
     metrics.record.inspection = json_text(inspection->to_json({items, written, scored, components_.judge, prompts_}));
-  metrics.record.plugin_metrics.merge(take_component_metrics(run_ranks()));
+  metrics.record.plugin_metrics.merge(take_component_metrics(ranks_));
   metrics.record.seconds->total = timer.seconds();
   return std::move(metrics.record);
 }
@@ -54,17 +53,17 @@ Trajectories PolicyTraining::write_responses(std::int64_t step, const std::vecto
   input.step = step;
   input.prompts = prompts_.encode(items, train_.group_size, checked_response_length(*components_.rollout));
   Trajectories written;
-  generate_together(*components_.rollout, model_, input, written);
+  generate_together(ranks_, *components_.rollout, model_, input, written);
   metrics.record.seconds->rollout = timer.seconds();
   return written;
 }
 
 ScoredResponses PolicyTraining::score(const std::vector<TaskItem>& items, const Trajectories& written,
                                       StepMetrics& metrics) const {
-  metrics.take(rollout_gap(model_, written, train_.gap_responses, random_.child("gap"), metrics.record.step));
+  metrics.take(rollout_gap(ranks_, model_, written, train_.gap_responses, random_.child("gap"), metrics.record.step));
   const PhaseTimer timer;
   const ScoredResponses scored =
-      score_responses(items, written, train_.group_size, components_.judge, prompts_, model_.traits(), score_);
+      score_responses(ranks_, items, written, train_.group_size, components_.judge, prompts_, model_.traits(), score_);
   metrics.record.seconds->reward = timer.seconds();
   metrics.take(written, scored, components_.judge.labels());
   metrics.show_responses(items, written, scored, prompts_.tokenizer());
@@ -88,10 +87,10 @@ void PolicyTraining::update(std::int64_t step, const Trajectories& written, cons
   metrics.show_advantages(kept, plans, advantage_B, tokens);
 
   std::vector<LossTreatment> treatments;
-  if (inspection != nullptr) inspection->before_update(model_, {kept, number_B, plans, advantage_B, tokens});
+  if (inspection != nullptr) inspection->before_update(ranks_, model_, {kept, number_B, plans, advantage_B, tokens});
   metrics.take(policy_update_.run(kept, plans, advantage_B, tokens, inspection != nullptr ? &treatments : nullptr),
                components_.loss.name());
-  if (inspection != nullptr) inspection->after_update(model_, std::move(treatments));
+  if (inspection != nullptr) inspection->after_update(ranks_, model_, std::move(treatments));
 }
 
 /// Numbers of the responses that are trained on, group by group; undefined: none is.
@@ -167,7 +166,7 @@ std::vector<at::Tensor> PolicyTraining::correct(const Trajectories& kept, const 
   std::vector<RolloutCorrection> corrections;
   std::vector<at::Tensor> weights_BL;
   for (const MaskPlan& plan : plans) {
-    corrections.push_back(rollout_correction(model_, kept, plan, algorithm_.rollout_correction_cap));
+    corrections.push_back(rollout_correction(ranks_, model_, kept, plan, algorithm_.rollout_correction_cap));
     if (corrections.back().tokens == 0) {
       throw Error("algorithm.rollout_correction: the masking strategy `" + components_.masking.name() +
                       "` scores no token in the state that committed it, so that there is nothing to compare",

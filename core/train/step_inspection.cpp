@@ -86,7 +86,7 @@ bool InspectionSettings::is_due(std::int64_t step) const {
 
 // ---- What is measured ----
 
-void StepInspection::before_update(const Model& model, InspectedUpdate update) {
+void StepInspection::before_update(Ranks& ranks, const Model& model, InspectedUpdate update) {
   update_ = std::move(update);
   const std::int64_t responses = std::min(update_.response_number_B.size(0), most_groups_ * group_size_);
   for (MaskPlan& plan : update_.plans) {
@@ -95,16 +95,17 @@ void StepInspection::before_update(const Model& model, InspectedUpdate update) {
     for (std::int64_t view = 0; view < plan.response_F.size(0); ++view) {
       if (plan.response_F.const_data_ptr<std::int64_t>()[view] < responses) scores.views.push_back(view);
     }
-    const auto scored = score_views(model, update_.kept, plan, scores.views, /*want_entropy=*/false);
+    const auto scored = score_views(ranks, model, update_.kept, plan, scores.views, /*want_entropy=*/false);
     scores.before_NL = scored.logprob_FL.to(at::kCPU, at::kFloat);
     scores_.push_back(std::move(scores));
   }
 }
 
-void StepInspection::after_update(const Model& model, std::vector<LossTreatment> treatments) {
+void StepInspection::after_update(Ranks& ranks, const Model& model, std::vector<LossTreatment> treatments) {
   treatments_ = std::move(treatments);
   for (std::size_t p = 0; p < scores_.size(); ++p) {
-    const auto scored = score_views(model, update_.kept, update_.plans[p], scores_[p].views, /*want_entropy=*/false);
+    const auto scored =
+        score_views(ranks, model, update_.kept, update_.plans[p], scores_[p].views, /*want_entropy=*/false);
     scores_[p].after_NL = scored.logprob_FL.to(at::kCPU, at::kFloat);
   }
 }

@@ -6,6 +6,7 @@
 #include <drift/trajectories.h>
 
 #include <core/config/run_config.h>
+#include <core/ranks/ranks.h>
 #include <core/rollout/judge.h>
 #include <core/rollout/prompt_encoder.h>
 #include <core/train/scored_responses.h>
@@ -56,10 +57,10 @@ class StepInspection {
   StepInspection(std::int64_t step, std::int64_t group_size, const InspectionSettings& settings)
       : step_(step), group_size_(group_size), most_groups_(settings.groups) {}
 
-  /// Collective: log-probabilities of the scored tokens before the update, and after it. Not called where a step is
+  /// Log-probabilities of the scored tokens before the update, and after it. Not called where a step is
   /// skipped. Only views of the groups that are shown are scored.
-  void before_update(const Model& model, InspectedUpdate update);
-  void after_update(const Model& model, std::vector<LossTreatment> treatments);
+  void before_update(Ranks& ranks, const Model& model, InspectedUpdate update);
+  void after_update(Ranks& ranks, const Model& model, std::vector<LossTreatment> treatments);
 
   nlohmann::ordered_json to_json(const InspectedRollout& rollout) const;
 

@@ -55,8 +55,9 @@ Trajectories imagine(const Prompts& prompts, std::int64_t length, std::int64_t f
 class UpdatePlanner {
  public:
   /// @param largest  takes the rows and scored tokens of the largest optimizer step
-  UpdatePlanner(const RunConfig& config, const Model& shapes, const PolicyComponents& components, MemoryWork& largest)
-      : config_(config), model_(shapes), components_(components), largest_(largest) {}
+  UpdatePlanner(const RunConfig& config, const Model& shapes, const PolicyComponents& components, const Sharding& ranks,
+                MemoryWork& largest)
+      : config_(config), model_(shapes), components_(components), ranks_(ranks.count), largest_(largest) {}
 
   UpdateCost plan(const Trajectories& imagined) {
     const auto inner_iterations = config_.get<TrainSettings>().inner_iterations;
@@ -109,7 +110,8 @@ class UpdatePlanner {
       largest_.rows = std::max(largest_.rows, rows);
       largest_.scored_tokens = std::max(largest_.scored_tokens, scored);
       bool scores_first = false;
-      for (const UpdatePass& pass : plan_passes(part, coupling, divide_memory(model_, sequence, scored, budget))) {
+      const UpdateMemory memory = divide_memory(model_, sequence, scored, budget);
+      for (const UpdatePass& pass : plan_passes(part, coupling, memory, ranks_)) {
         cost.recomputes = cost.recomputes || pass.recompute;
         scores_first = scores_first || pass.scores_first;
         ++cost.passes;
@@ -126,6 +128,7 @@ class UpdatePlanner {
   const RunConfig& config_;
   const Model& model_;
   const PolicyComponents& components_;
+  std::int64_t ranks_;
   MemoryWork& largest_;
 };
 
@@ -176,7 +179,7 @@ TrainingPlan plan_training(const RunConfig& config, const Model& shapes, const P
   const std::int64_t forwards = plan.rollout_is_known
                                     ? std::clamp<std::int64_t>(plan.rollout.most_forwards, 1, plan.response_length)
                                     : plan.response_length;
-  plan.update = UpdatePlanner(config, shapes, components, work)
+  plan.update = UpdatePlanner(config, shapes, components, ranks, work)
                     .plan(imagine(prompts.encode(items, plan.group_size, plan.response_length), plan.response_length,
                                   forwards, shapes.traits()));
   plan_evaluations(config, components.task, plan);

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::int64_t kViewsAtOnce = 512;  // whose scores, [F, L], are in memory
 
-void add_entropies(const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
+void add_entropies(Ranks& ranks, const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
                    const at::Tensor& entropy_BL) {
   if (plan.response_F.size(0) == 0) return;
-  const auto scores = score_views(model, trajectories, plan, all_views(plan), /*want_entropy=*/true);
+  const auto scores = score_views(ranks, model, trajectories, plan, all_views(plan), /*want_entropy=*/true);
   // A position is a target of one view, and 0 in the others.
   entropy_BL.index_add_(0, plan.response_F, scores.entropy_FL.cpu().to(entropy_BL.scalar_type()));
 }
@@ -41,7 +41,7 @@ void add_commit_state(PlanBuilder& builder, const Trajectories& trajectories, st
   }
 }
 
-at::Tensor commit_entropies(const Model& model, const Trajectories& trajectories) {
+at::Tensor commit_entropies(Ranks& ranks, const Model& model, const Trajectories& trajectories) {
   const auto entropy_BL = at::zeros_like(trajectories.commit_logprob_BL);
   const std::int64_t length = trajectories.step_BL.size(1), prompt = trajectories.prompts.tokens_BP.size(1);
   std::int64_t b = 0;
@@ -53,7 +53,7 @@ at::Tensor commit_entropies(const Model& model, const Trajectories& trajectories
         ++views;
       }
     }
-    add_entropies(model, trajectories, builder.finish(/*forwards=*/1), entropy_BL);
+    add_entropies(ranks, model, trajectories, builder.finish(/*forwards=*/1), entropy_BL);
   }
   return entropy_BL;
 }

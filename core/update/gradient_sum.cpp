@@ -57,14 +57,16 @@ struct GradientSum::Hook final : torch::autograd::FunctionPreHook {
   const std::size_t parameter;
 };
 
-GradientSum::GradientSum(std::vector<at::Tensor> parameters, std::int64_t workers)
-    : parameters_(std::move(parameters)),
+GradientSum::GradientSum(Ranks& ranks, std::vector<at::Tensor> parameters, std::int64_t workers)
+    : ranks_(ranks),
+      parameters_(std::move(parameters)),
       shares_(static_cast<std::size_t>(workers), std::vector<Share>(parameters_.size())) {
   add_hooks();
 }
 
-GradientSum::GradientSum(std::vector<at::Tensor> parameters, Exchange exchange)
-    : parameters_(std::move(parameters)),
+GradientSum::GradientSum(Ranks& ranks, std::vector<at::Tensor> parameters, Exchange exchange)
+    : ranks_(ranks),
+      parameters_(std::move(parameters)),
       shares_(1, std::vector<Share>(parameters_.size())),
       exchange_(std::move(exchange)),
       late_{exchange_.late},
@@ -127,7 +129,7 @@ at::Tensor GradientSum::take(std::size_t p) {
   }
   if (!sum.defined()) sum = at::zeros_like(parameters_[p], sum_type(parameters_[p])).detach();
   // A sum over ranks does not say whose number it was.
-  if (run_ranks().size() > 1) {
+  if (ranks_.size() > 1) {
     const auto finite = at::isfinite(sum.sum());
     is_finite_ = is_finite_.defined() ? is_finite_.logical_and(finite) : finite;
   }
@@ -161,14 +163,14 @@ void GradientSum::send(const Bucket& bucket) {
   receive();
   std::vector<at::Tensor> sums;
   for (const std::size_t p : bucket.parameters) sums.push_back(take(p));
-  run_ranks().begin_sum(std::move(sums), exchange_.receivers);
+  ranks_.begin_sum(std::move(sums), exchange_.receivers);
   on_its_way_ = &bucket;
 }
 
 /// What is on its way, if anything is.
 void GradientSum::receive() {
   if (on_its_way_ == nullptr) return;
-  const auto sums = run_ranks().finish_sum();
+  const auto sums = ranks_.finish_sum();
   const Bucket& bucket = *std::exchange(on_its_way_, nullptr);
   for (std::size_t i = 0; i < bucket.parameters.size(); ++i) {
     at::Tensor& sum = received_[bucket.parameters[i]];

@@ -40,9 +40,9 @@ class GradientSum {
     std::int64_t bucket_elements = 4 << 20;
   };
 
-  GradientSum(std::vector<at::Tensor> parameters, std::int64_t workers);
+  GradientSum(Ranks& ranks, std::vector<at::Tensor> parameters, std::int64_t workers);
   /// For one worker.
-  GradientSum(std::vector<at::Tensor> parameters, Exchange exchange);
+  GradientSum(Ranks& ranks, std::vector<at::Tensor> parameters, Exchange exchange);
   ~GradientSum();
   GradientSum(const GradientSum&) = delete;
   GradientSum& operator=(const GradientSum&) = delete;
@@ -98,6 +98,7 @@ class GradientSum {
   void send(const Bucket& bucket);
   void receive();
 
+  Ranks& ranks_;
   std::vector<at::Tensor> parameters_;
   std::vector<std::vector<Share>> shares_;
   at::Tensor is_finite_;  // 0-d, where the gradients are: read when the sum is complete. Undefined: nothing was added

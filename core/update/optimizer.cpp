@@ -67,8 +67,8 @@ double sum_of_squares(const std::vector<at::Tensor>& gradients) {
 }
 
 /// This rank's share of a contiguous tensor, flat; it shares its memory.
-at::Tensor share_of(const at::Tensor& tensor) {
-  const auto [begin, end] = run_ranks().share(tensor.numel());
+at::Tensor share_of(const Ranks& ranks, const at::Tensor& tensor) {
+  const auto [begin, end] = ranks.share(tensor.numel());
   return tensor.view({-1}).narrow(0, begin, end - begin);
 }
 
@@ -83,14 +83,14 @@ void require_finite(bool finite, const std::string& name) {
 
 /// A parameter and what AdamW keeps of it, or of this rank's share of it.
 struct Optimizer::Moved {
-  Moved(NamedTensor given, const at::Tensor& share, const OptimizerSettings& settings, bool divided)
+  Moved(const Ranks& ranks, NamedTensor given, const at::Tensor& share, const OptimizerSettings& settings, bool divided)
       : name(std::move(given.name)),
         parameter(given.tensor.detach()),
         is_whole(!share.defined()),
         own(!is_whole ? share
-            : divided ? share_of(parameter)
+            : divided ? share_of(ranks, parameter)
                       : parameter),
-        begin(divided ? run_ranks().share(parameter.numel()).first : 0),
+        begin(divided ? ranks.share(parameter.numel()).first : 0),
         master(make_master(own, settings.offload)) {
     const auto options = settings.narrow_moments ? master.options().dtype(at::kBFloat16) : master.options();
     first = at::zeros(master.sizes(), options);
@@ -185,12 +185,13 @@ class Optimizer::HostUpdate {
   std::array<Buffer, 2> buffers_;
 };
 
-Optimizer::Optimizer(std::vector<NamedTensor> parameters, const OptimizerSettings& settings,
+Optimizer::Optimizer(Ranks& ranks, std::vector<NamedTensor> parameters, const OptimizerSettings& settings,
                      const std::map<std::string, at::Tensor>& shares)
-    : settings_(settings), divided_(settings.divided && run_ranks().size() > 1) {
+    : ranks_(ranks), settings_(settings), divided_(settings.divided && ranks.size() > 1) {
   for (NamedTensor& parameter : parameters) {
     const auto share = shares.find(parameter.name);
-    moved_.emplace_back(std::move(parameter), share == shares.end() ? at::Tensor() : share->second, settings, divided_);
+    moved_.emplace_back(ranks, std::move(parameter), share == shares.end() ? at::Tensor() : share->second, settings,
+                        divided_);
   }
   if (!moved_.empty() && moved_.front().master.device() != moved_.front().parameter.device())
     host_ = std::make_unique<HostUpdate>(moved_.front().parameter);
@@ -202,7 +203,7 @@ double Optimizer::step(std::vector<at::Tensor> gradients) {
   const at::NoGradGuard no_gradient;
   for (std::size_t p = 0; p < gradients.size(); ++p) gradients[p] = gradients[p].to(moved_[p].master.scalar_type());
   const auto squares = at::full({1}, sum_of_squares(gradients), at::kDouble);
-  if (divided_) run_ranks().all_reduce({squares});
+  if (divided_) ranks_.all_reduce({squares});
   const double norm = std::sqrt(squares.item<double>());
   if (!std::isfinite(norm)) {
     throw Error("the gradient's norm is " + std::to_string(norm),
@@ -233,7 +234,7 @@ double Optimizer::step(std::vector<at::Tensor> gradients) {
     for (const Moved& one : moved_) {
       if (one.is_whole) parameters.push_back(one.parameter);
     }
-    run_ranks().gather_shares(parameters);
+    ranks_.gather_shares(parameters);
   }
   ++updates_;
   return norm;
@@ -241,7 +242,7 @@ double Optimizer::step(std::vector<at::Tensor> gradients) {
 
 /// Collective. @param diverged  the first parameter of which this rank's share is not finite
 void Optimizer::require_finite_everywhere(std::size_t diverged) const {
-  const auto first_R = run_ranks().all_gather(at::full({1}, static_cast<std::int64_t>(diverged), at::kLong));
+  const auto first_R = ranks_.all_gather(at::full({1}, static_cast<std::int64_t>(diverged), at::kLong));
   const auto first = static_cast<std::size_t>(first_R.min().item<std::int64_t>());
   if (first < moved_.size()) require_finite(false, moved_[first].name);
 }
@@ -316,7 +317,7 @@ void Optimizer::load_state(const std::vector<NamedTensor>& state) {
       const auto stored = get(name);
       if (stored.sizes() != one.parameter.sizes())
         throw Error("`" + name + "` in the optimizer state has a different shape from the parameter");
-      into.copy_(divided_ ? share_of(stored) : stored);
+      into.copy_(divided_ ? share_of(ranks_, stored) : stored);
     };
     read("first_moment." + one.name, one.first);
     read("second_moment." + one.name, one.second);

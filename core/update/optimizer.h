@@ -4,6 +4,7 @@
 
 #include <core/config/training_settings.h>
 #include <core/io/safetensors.h>
+#include <core/ranks/ranks.h>
 
 #include <ATen/core/Tensor.h>
 
@@ -35,7 +36,7 @@ struct OptimizerSettings : AdamwSettings {
 class Optimizer {
  public:
   /// @param shares  of parameters that no rank has whole, by name (weight_shares()): what this one moves
-  Optimizer(std::vector<NamedTensor> parameters, const OptimizerSettings& settings,
+  Optimizer(Ranks& ranks, std::vector<NamedTensor> parameters, const OptimizerSettings& settings,
             const std::map<std::string, at::Tensor>& shares = {});
   ~Optimizer();
 
@@ -76,6 +77,7 @@ class Optimizer {
 
   void require_finite_everywhere(std::size_t diverged) const;
 
+  Ranks& ranks_;
   OptimizerSettings settings_;
   bool divided_;
   std::vector<Moved> moved_;

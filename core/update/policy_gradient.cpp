@@ -8,7 +8,6 @@
 #include <core/boundary/checked.h>
 #include <core/boundary/divided_weights.h>
 #include <core/boundary/plugin_call.h>
-#include <core/ranks/ranks.h>
 #include <core/update/gradient_sum.h>
 #include <core/update/row_graph.h>
 #include <core/update/update_passes.h>
@@ -37,20 +36,21 @@ at::Tensor select(const at::Tensor& tensor, const at::Tensor& index, at::Device 
 
 class GradientComputation {
  public:
-  GradientComputation(const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
+  GradientComputation(Ranks& ranks, const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
                       const UpdateMemory& memory, Shard shard)
-      : model_(model),
+      : ranks_(ranks),
+        model_(model),
         loss_(loss),
         batch_(batch),
         memory_(memory),
-        shard_(run_ranks().size() == 1 ? Shard::kNone : shard),
+        shard_(ranks.size() == 1 ? Shard::kNone : shard),
         head_VH_(model.lm_head_VH()),
         divides_gradients_(shard_ >= Shard::kGradients),
         workers_(divides_gradients_ ? 1 : scoring_workers(model, model.lm_head_VH().is_cpu())),
         length_(batch.trajectories->tokens_BL.size(1)),
         exchanges_on_the_way_(divides_gradients_ || may_exchange_last_round()),
-        gradients_(exchanges_on_the_way_ ? GradientSum(tensors(model), exchange())
-                                         : GradientSum(tensors(model), workers_)),
+        gradients_(exchanges_on_the_way_ ? GradientSum(ranks, tensors(model), exchange())
+                                         : GradientSum(ranks, tensors(model), workers_)),
         heads_(static_cast<std::size_t>(workers_), HeadWorker(head_VH_)) {
     needs_ = checked_needs(loss);
     if (auto* divided = divided_weights(model))
@@ -71,8 +71,8 @@ class GradientComputation {
     auto rows = distinct_view_rows(model_.traits(), *batch_.trajectories, *batch_.plan, views);
     result_.rows += static_cast<std::int64_t>(rows.size());
     result_.backward_rows += static_cast<std::int64_t>(rows.size());
-    const auto chunks = chunk_units(pass.units, rows, length_, memory_.logit_rows);
-    rows = rows_of_this_rank(std::move(rows));
+    const auto chunks = chunk_units(pass.units, rows, length_, memory_.logit_rows, ranks_.size());
+    rows = rows_of_this_rank(ranks_, std::move(rows));
     std::vector<std::unique_ptr<RowGraph>> shards(heads_.size());
     timed(result_.seconds.forward, [&] {
       for_shards(rows, [&](std::size_t worker, std::int64_t begin, std::int64_t end) {
@@ -114,7 +114,7 @@ class GradientComputation {
     const Views views = pass.views();
     PolicyScores scores;
     timed(result_.seconds.forward, [&] {
-      scores = score_views(model_, *batch_.trajectories, *batch_.plan, views, needs_.entropy, batch_.adapters);
+      scores = score_views(ranks_, model_, *batch_.trajectories, *batch_.plan, views, needs_.entropy, batch_.adapters);
     });
     const auto gradient = evaluate(views, scores);
     auto rows = distinct_view_rows(model_.traits(), *batch_.trajectories, *batch_.plan, views);
@@ -124,10 +124,9 @@ class GradientComputation {
     const Range flat{0, static_cast<std::int64_t>(views.size()) * length_};
     const std::int64_t rows_at_once = std::max<std::int64_t>(1, pass.rows_at_once / workers_);
     // The ranks that have fewer parts take part in the rounds of the others. The first one has the most.
-    const std::int64_t most_rows =
-        (static_cast<std::int64_t>(rows.size()) + run_ranks().size() - 1) / run_ranks().size();
+    const std::int64_t most_rows = (static_cast<std::int64_t>(rows.size()) + ranks_.size() - 1) / ranks_.size();
     std::int64_t rounds = divides_gradients_ ? (most_rows + rows_at_once - 1) / rows_at_once : 0;
-    rows = rows_of_this_rank(std::move(rows));
+    rows = rows_of_this_rank(ranks_, std::move(rows));
     timed(result_.seconds.backward, [&] {
       for_shards(rows, [&](std::size_t worker, std::int64_t begin, std::int64_t end) {
         for (std::int64_t first = begin; first < end; first += rows_at_once) {
@@ -155,10 +154,10 @@ class GradientComputation {
       if (head_is_made()) gradients_.end_round();  // it went backwards to its parameters just now
       result_.gradients = gradients_.take_sums();
     } else if (shard_ == Shard::kOptimizer) {
-      result_.gradients = run_ranks().reduce_scatter(gradients_.take_total());
+      result_.gradients = ranks_.reduce_scatter(gradients_.take_total());
     } else {
       result_.gradients = gradients_.take_total();
-      run_ranks().all_reduce(result_.gradients);
+      ranks_.all_reduce(result_.gradients);
     }
     require_finite_ranks();
     return std::move(result_);
@@ -185,8 +184,7 @@ class GradientComputation {
 
   /// Of gradients that each rank keeps whole.
   bool may_exchange_last_round() const {
-    const Ranks& ranks = run_ranks();
-    return ranks.size() > 1 && workers_ == 1 && (head_VH_.is_cpu() || ranks.on_any_thread()) && !head_is_made();
+    return ranks_.size() > 1 && workers_ == 1 && (head_VH_.is_cpu() || ranks_.on_any_thread()) && !head_is_made();
   }
 
   GradientSum::Exchange exchange() const {
@@ -196,14 +194,13 @@ class GradientComputation {
             .block = blocks_of(model_)};
   }
 
-  /// Collective. @throws Error, on every rank, that names the ranks whose rows gave numbers that are not finite
+  /// @throws Error, on every rank, that names the ranks whose rows gave numbers that are not finite
   void require_finite_ranks() const {
-    Ranks& ranks = run_ranks();
-    if (ranks.size() == 1) return;  // the optimizer looks at the norm
-    const auto is_finite_R = ranks.all_gather(at::full({1}, gradients_.is_finite(), at::kLong));
+    if (ranks_.size() == 1) return;  // the optimizer looks at the norm
+    const auto is_finite_R = ranks_.all_gather(at::full({1}, gradients_.is_finite(), at::kLong));
     std::string names;
-    for (std::int64_t r = 0; r < ranks.size(); ++r) {
-      if (is_finite_R[r].item<std::int64_t>() == 0) names += (names.empty() ? "" : ", ") + ranks.name(r);
+    for (std::int64_t r = 0; r < ranks_.size(); ++r) {
+      if (is_finite_R[r].item<std::int64_t>() == 0) names += (names.empty() ? "" : ", ") + ranks_.name(r);
     }
     if (names.empty()) return;
     throw Error(
@@ -274,7 +271,7 @@ class GradientComputation {
 
   /// The loss of these views, of which each rank has scored its own rows. Every rank computes all of it: it is small.
   ScoreGradient evaluate_together(const Views& views, const PolicyScores& current) {
-    timed(result_.seconds.head, [&] { current.gather_from_ranks(); });
+    timed(result_.seconds.head, [&] { current.gather_from_ranks(ranks_); });
     return evaluate(views, current);
   }
 
@@ -333,7 +330,7 @@ class GradientComputation {
     return gradients;
   }
 
-  /// Collective: of the backward that each rank has, or has not.
+  /// Of the backward that each rank has, or has not.
   void end_round(bool had_backward) {
     if (divided_weights(model_) != nullptr && had_backward) gradients_.blocks_done(-1);
     accompany(model_);
@@ -361,6 +358,7 @@ class GradientComputation {
     }
   }
 
+  Ranks& ranks_;
   const Model& model_;
   const LossEstimator& loss_;
   const UpdateBatch& batch_;
@@ -394,12 +392,12 @@ MaskPlan select_views(const MaskPlan& plan, const Views& views, at::Device devic
   return selected;
 }
 
-PolicyGradient policy_gradient(const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
+PolicyGradient policy_gradient(Ranks& ranks, const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
                                std::int64_t memory_budget, Shard shard) {
   const std::int64_t sequence = batch.trajectories->prompts.tokens_BP.size(1) + batch.trajectories->tokens_BL.size(1);
   const auto memory = divide_memory(model, sequence, batch.plan->target_FL.sum().item<std::int64_t>(), memory_budget);
-  GradientComputation computation(model, loss, batch, memory, shard);
-  const auto passes = plan_passes(*batch.plan, checked_coupling(loss), memory);
+  GradientComputation computation(ranks, model, loss, batch, memory, shard);
+  const auto passes = plan_passes(*batch.plan, checked_coupling(loss), memory, ranks.size());
   for (const UpdatePass& pass : passes) {
     const bool is_last = &pass == &passes.back();
     pass.scores_first ? computation.two_pass(pass, is_last) : computation.one_pass(pass, is_last);

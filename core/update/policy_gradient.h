@@ -4,6 +4,7 @@
 #include <drift/model.h>
 #include <drift/trajectories.h>
 
+#include <core/ranks/ranks.h>
 #include <core/ranks/shard.h>
 #include <core/update/generalised_advantages.h>
 #include <core/update/policy_scores.h>
@@ -62,7 +63,7 @@ struct PolicyGradient {
   bool two_pass = false;  ///< a coupled unit did not fit: log-probabilities first, gradients again in parts
 };
 
-/// Collective: value and exact gradient of the loss. Each rank computes its share of the rows;
+/// Value and exact gradient of the loss. Each rank computes its share of the rows;
 /// the log-probabilities are exchanged before the loss, which every rank computes, and the gradients at the end: each
 /// rank then has all of them, or its shares. Views
 /// are taken together as the loss's coupling demands and as the memory budget allows; the LM head is fused with the
@@ -75,7 +76,7 @@ struct PolicyGradient {
 /// @param shard  what the ranks of the run divide
 /// @throws Error if the log-probabilities, the loss or its gradient are not finite; of several ranks, also if what a
 /// rank adds to the gradient is not, on all of them and with its name.
-PolicyGradient policy_gradient(const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
+PolicyGradient policy_gradient(Ranks& ranks, const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
                                std::int64_t memory_budget, Shard shard = Shard::kNone);
 
 /// The views of `plan` with these numbers, on `device`.

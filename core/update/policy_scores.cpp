@@ -2,7 +2,6 @@
 
 #include <core/boundary/checked.h>
 #include <core/boundary/divided_weights.h>
-#include <core/ranks/ranks.h>
 
 #include <drift/parallel.h>
 
@@ -36,14 +35,14 @@ void PolicyScores::put(const at::Tensor& flat_E, const kernels::TokenScores& sco
   if (entropy_FL.defined()) entropy_FL.view({-1}).index_copy_(0, flat_E, scores.entropy_E);
 }
 
-void PolicyScores::gather_from_ranks() const {
+void PolicyScores::gather_from_ranks(Ranks& ranks) const {
   // A place is 0 but on the rank that has its row, so that the sum is exact.
   std::vector<at::Tensor> tensors{logprob_FL};
   if (entropy_FL.defined()) tensors.push_back(entropy_FL);
-  run_ranks().all_reduce(tensors);
+  ranks.all_reduce(tensors);
 }
 
-PolicyScores score_views(const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
+PolicyScores score_views(Ranks& ranks, const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
                          const std::vector<std::int64_t>& views, bool want_entropy, const RowAdapters& adapters) {
   const at::NoGradGuard no_gradient;
   auto rows = distinct_view_rows(model.traits(), trajectories, plan, views);
@@ -55,7 +54,7 @@ PolicyScores score_views(const Model& model, const Trajectories& trajectories, c
   const auto type = at::toOpMathType(head_VH.scalar_type());
   PolicyScores scores(all_flat.end / length, length, head_VH.options().dtype(type).requires_grad(false), want_entropy);
   scores.rows = static_cast<std::int64_t>(rows.size());
-  rows = rows_of_this_rank(std::move(rows));
+  rows = rows_of_this_rank(ranks, std::move(rows));
 
   const std::int64_t workers = scoring_workers(model, head_VH.is_cpu());
   const std::int64_t rows_at_once = rows_scored_at_once(model, sequence, head_VH.is_cpu()) / workers;
@@ -75,7 +74,7 @@ PolicyScores score_views(const Model& model, const Trajectories& trajectories, c
                   }
                 });
   accompany(model);
-  scores.gather_from_ranks();
+  scores.gather_from_ranks(ranks);
   return scores;
 }
 

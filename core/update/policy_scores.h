@@ -4,6 +4,7 @@
 #include <drift/model.h>
 #include <drift/trajectories.h>
 
+#include <core/ranks/ranks.h>
 #include <core/update/view_rows.h>
 
 #include <ATen/core/Tensor.h>
@@ -25,13 +26,13 @@ struct PolicyScores {
   PolicyScores() = default;
   /// Write the scores of some targets where they belong; different workers write different places.
   void put(const at::Tensor& flat_E, const kernels::TokenScores& scores) const;
-  /// Collective: each rank has put the scores of its own rows; then all have all of them.
-  void gather_from_ranks() const;
+  /// Each rank has put the scores of its own rows; then all have all of them.
+  void gather_from_ranks(Ranks& ranks) const;
 };
 
-/// Collective: scores of the given views without gradients, for the old and the reference policy. Any number of views,
+/// Scores of the given views without gradients, for the old and the reference policy. Any number of views,
 /// in bounded memory; each rank computes its share of the rows and gets all scores.
-PolicyScores score_views(const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
+PolicyScores score_views(Ranks& ranks, const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
                          const std::vector<std::int64_t>& views, bool want_entropy, const RowAdapters& adapters = {});
 
 /// Rows whose activations score_views() holds together, over all workers.

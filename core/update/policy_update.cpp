@@ -26,9 +26,9 @@ struct PolicyUpdate::Sum {
   std::map<std::string, MetricSum> metrics;
 };
 
-PolicyUpdate::PolicyUpdate(const Model& model, const Loaded<LossEstimator>& loss, ReferencePolicy* reference,
-                           Optimizer& optimizer, const PolicyUpdateSettings& settings)
-    : model_(model), loss_(loss), reference_(reference), optimizer_(optimizer), settings_(settings) {
+PolicyUpdate::PolicyUpdate(Ranks& ranks, const Model& model, const Loaded<LossEstimator>& loss,
+                           ReferencePolicy* reference, Optimizer& optimizer, const PolicyUpdateSettings& settings)
+    : ranks_(ranks), model_(model), loss_(loss), reference_(reference), optimizer_(optimizer), settings_(settings) {
   needs_ = checked_needs(*loss_);
 }
 
@@ -78,14 +78,14 @@ std::vector<PolicyUpdate::Part> PolicyUpdate::parts_of(const Trajectories& kept,
     const bool asked = needs_.old || from_old_policy;
     if (asked && (!first || (from_old_policy && needs_.entropy))) {
       const PhaseTimer timer;
-      part.old_policy =
-          score_views(model_, part.trajectories, part.plan, all_views(part.plan), from_old_policy && needs_.entropy);
+      part.old_policy = score_views(ranks_, model_, part.trajectories, part.plan, all_views(part.plan),
+                                    from_old_policy && needs_.entropy);
       sum.result.old_seconds += timer.seconds();
       sum.result.forward_rows += part.old_policy.rows;
     }
     if (needs_.reference && !from_old_policy) {
       const PhaseTimer timer;
-      part.reference = score_views(reference_->model(), part.trajectories, part.plan, all_views(part.plan),
+      part.reference = score_views(ranks_, reference_->model(), part.trajectories, part.plan, all_views(part.plan),
                                    needs_.entropy, RowAdapters{.on = !reference_->is_without_adapters()});
       sum.result.reference_seconds += timer.seconds();
       sum.result.forward_rows += part.reference.rows;
@@ -105,7 +105,7 @@ at::Tensor PolicyUpdate::step(std::int64_t optimizer_steps, Part& part, Sum& sum
   if (settings_.dropout) batch.adapters.dropout = settings_.dropout->child(std::to_string(optimizer_.steps()));
 
   const PhaseTimer timer;
-  auto gradient = policy_gradient(model_, *loss_, batch, settings_.memory_budget, settings_.shard);
+  auto gradient = policy_gradient(ranks_, model_, *loss_, batch, settings_.memory_budget, settings_.shard);
   sum.result.gradient_norm += optimizer_.step(std::move(gradient.gradients));
   if (reference_ != nullptr) reference_->after_optimizer_step(optimizer_.steps(), model_);
   sum.result.gradient_seconds += timer.seconds();

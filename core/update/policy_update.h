@@ -49,8 +49,8 @@ struct UpdateResult {
 /// The optimizer steps on one rollout.
 class PolicyUpdate {
  public:
-  PolicyUpdate(const Model& model, const Loaded<LossEstimator>& loss, ReferencePolicy* reference, Optimizer& optimizer,
-               const PolicyUpdateSettings& settings);
+  PolicyUpdate(Ranks& ranks, const Model& model, const Loaded<LossEstimator>& loss, ReferencePolicy* reference,
+               Optimizer& optimizer, const PolicyUpdateSettings& settings);
 
   /// @param kept         the responses that are trained on.
   /// @param plans        one for all inner iterations, or one for each. Not empty of views.
@@ -67,6 +67,7 @@ class PolicyUpdate {
                              const MaskPlan& plan, bool unchanged_weights, Sum& sum) const;
   at::Tensor step(std::int64_t optimizer_steps, Part& part, Sum& sum);
 
+  Ranks& ranks_;
   const Model& model_;
   const Loaded<LossEstimator>& loss_;
   ReferencePolicy* reference_;

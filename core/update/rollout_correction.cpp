@@ -53,8 +53,8 @@ at::Tensor scored_when_committed(const Trajectories& trajectories, const MaskPla
   return found_FL;
 }
 
-RolloutCorrection rollout_correction(const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
-                                     double cap) {
+RolloutCorrection rollout_correction(Ranks& ranks, const Model& model, const Trajectories& trajectories,
+                                     const MaskPlan& plan, double cap) {
   RolloutCorrection correction;
   correction.weight_BL = at::ones(trajectories.tokens_BL.sizes(), at::kFloat);
   const auto scored_FL = scored_when_committed(trajectories, plan);
@@ -66,7 +66,8 @@ RolloutCorrection rollout_correction(const Model& model, const Trajectories& tra
 
   MaskPlan own_states = select_views(plan, views, at::kCPU);
   own_states.target_FL = scored_FL.index_select(0, index_tensor(views));
-  const auto scores = score_views(model, trajectories, own_states, all_views(own_states), /*want_entropy=*/false);
+  const auto scores =
+      score_views(ranks, model, trajectories, own_states, all_views(own_states), /*want_entropy=*/false);
   correction.rows = scores.rows;
   const auto logprob_FL = scores.logprob_FL.cpu().to(at::kDouble).contiguous();
   const std::int64_t length = logprob_FL.size(1);

@@ -4,6 +4,8 @@
 #include <drift/model.h>
 #include <drift/trajectories.h>
 
+#include <core/ranks/ranks.h>
+
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -22,8 +24,8 @@ struct RolloutCorrection {
 
 /// For the tokens that `plan` scores in the state that committed them. Everything is on the CPU, but for the model,
 /// whose weights are those that wrote the responses. A weight depends on its response alone, however views are divided.
-RolloutCorrection rollout_correction(const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
-                                     double cap);
+RolloutCorrection rollout_correction(Ranks& ranks, const Model& model, const Trajectories& trajectories,
+                                     const MaskPlan& plan, double cap);
 
 /// bool [F, L]: targets of a view that shows exactly the state that committed them. Found by comparison: a strategy
 /// that draws its masks does not know, and PlanBuilder::score() by default calls all targets committed.

@@ -11,7 +11,7 @@
 
 namespace drift {
 
-RolloutGap rollout_gap(const Model& model, const Trajectories& trajectories, std::int64_t count,
+RolloutGap rollout_gap(Ranks& ranks, const Model& model, const Trajectories& trajectories, std::int64_t count,
                        const RandomStream& random, std::int64_t step) {
   const std::int64_t responses = trajectories.step_BL.size(0);
   const std::int64_t measured = std::min(count, responses);
@@ -25,7 +25,7 @@ RolloutGap rollout_gap(const Model& model, const Trajectories& trajectories, std
   }
   const MaskPlan plan = builder.finish(/*forwards=*/1);
   if (plan.response_F.size(0) == 0) return {};
-  const auto scores = score_views(model, trajectories, plan, all_views(plan), /*want_entropy=*/false);
+  const auto scores = score_views(ranks, model, trajectories, plan, all_views(plan), /*want_entropy=*/false);
   const auto committed_FL = trajectories.commit_logprob_BL.index_select(0, plan.response_F).to(at::kDouble);
   const auto gap_FL = (scores.logprob_FL.cpu().to(at::kDouble) - committed_FL).abs();
   const auto gap_N = gap_FL.masked_select(plan.target_FL);

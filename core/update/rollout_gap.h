@@ -5,6 +5,7 @@
 #include <drift/trajectories.h>
 
 #include <core/base/unknown.h>
+#include <core/ranks/ranks.h>
 
 #include <cstdint>
 
@@ -20,7 +21,7 @@ struct RolloutGap {
 
 /// The gap in `count` responses, evenly spread over the rollout: of each the tokens of one denoising step, drawn at
 /// RandomPoint{step, response, 0, 0}. One forward of `count` rows, with the weights that wrote them.
-RolloutGap rollout_gap(const Model& model, const Trajectories& trajectories, std::int64_t count,
+RolloutGap rollout_gap(Ranks& ranks, const Model& model, const Trajectories& trajectories, std::int64_t count,
                        const RandomStream& random, std::int64_t step);
 
 }  // namespace drift

@@ -1,7 +1,6 @@
 #include <core/update/update_passes.h>
 
 #include <core/boundary/checked.h>
-#include <core/ranks/ranks.h>
 #include <core/update/policy_scores.h>
 
 #include <algorithm>
@@ -65,10 +64,10 @@ Views UpdatePass::views() const {
   return all;
 }
 
-std::vector<UpdatePass> plan_passes(const MaskPlan& plan, Coupling coupling, const UpdateMemory& memory) {
+std::vector<UpdatePass> plan_passes(const MaskPlan& plan, Coupling coupling, const UpdateMemory& memory,
+                                    std::int64_t ranks) {
   // Equal shares of the rows, of which there are at most as many as views.
-  const std::int64_t ranks = run_ranks().size(), rows = ranks * memory.rows,
-                     recomputed = ranks * memory.recomputed_rows;
+  const std::int64_t rows = ranks * memory.rows, recomputed = ranks * memory.recomputed_rows;
   std::vector<UpdatePass> passes;
   for (Views& unit : coupled_units(plan, coupling)) {
     const auto size = static_cast<std::int64_t>(unit.size());
@@ -86,12 +85,12 @@ std::vector<UpdatePass> plan_passes(const MaskPlan& plan, Coupling coupling, con
 }
 
 std::vector<LogitChunk> chunk_units(const std::vector<Views>& units, const std::vector<ViewRow>& rows,
-                                    std::int64_t length, std::int64_t logit_rows) {
+                                    std::int64_t length, std::int64_t logit_rows, std::int64_t rank_count) {
   // Of each unit: its targets by the hidden row that they read.
   std::vector<std::size_t> unit_of_view;
   for (std::size_t u = 0; u < units.size(); ++u) unit_of_view.insert(unit_of_view.end(), units[u].size(), u);
   std::vector<std::vector<std::size_t>> reads(units.size());
-  const auto ranks = static_cast<std::size_t>(run_ranks().size());
+  const auto ranks = static_cast<std::size_t>(rank_count);
   std::vector<std::size_t> rank_of;  // of each hidden row
   for (std::size_t r = 0; r < rows.size(); ++r) {
     std::int64_t last_position = -1;

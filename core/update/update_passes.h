@@ -41,7 +41,8 @@ struct UpdatePass {
 /// All views of a plan in passes that fit, each of them on all ranks together. A unit that needs more memory costs as
 /// little extra work as possible: at first nothing, then one more forward of the blocks, then also one more of the LM
 /// head.
-std::vector<UpdatePass> plan_passes(const MaskPlan& plan, Coupling coupling, const UpdateMemory& memory);
+std::vector<UpdatePass> plan_passes(const MaskPlan& plan, Coupling coupling, const UpdateMemory& memory,
+                                    std::int64_t ranks = 1);
 
 /// Complete units of a pass whose logits are in memory together, as a range of the pass's views. `rows` are those of
 /// all ranks (rows_of_this_rank()), `logit_rows` what one rank may hold.
@@ -50,6 +51,6 @@ struct LogitChunk {
   bool fits = false;  ///< one unit may be too large
 };
 std::vector<LogitChunk> chunk_units(const std::vector<Views>& units, const std::vector<ViewRow>& rows,
-                                    std::int64_t length, std::int64_t logit_rows);
+                                    std::int64_t length, std::int64_t logit_rows, std::int64_t ranks = 1);
 
 }  // namespace drift

@@ -6,7 +6,6 @@
 #include <core/base/trainable.h>
 #include <core/boundary/checked.h>
 #include <core/boundary/plugin_call.h>
-#include <core/ranks/ranks.h>
 #include <core/update/gradient_sum.h>
 #include <core/update/policy_gradient.h>
 #include <core/update/policy_scores.h>
@@ -93,16 +92,17 @@ struct ValueModel::Part {
   at::Tensor old_FL, return_FL, weight_FL;
 };
 
-ValueModel::ValueModel(const ValueSettings& settings, Loaded<Model> model)
-    : settings_(settings),
+ValueModel::ValueModel(Ranks& ranks, const ValueSettings& settings, Loaded<Model> model)
+    : ranks_(ranks),
+      settings_(settings),
       model_(std::move(model)),
       head_H_(zero_head(*model_)),
       parameters_(with_head(*model_, head_H_)),
-      optimizer_(parameters_, settings.optimizer) {}
+      optimizer_(ranks, parameters_, settings.optimizer) {}
 
 at::Tensor ValueModel::estimate(const Trajectories& trajectories, const MaskPlan& plan) const {
   const at::NoGradGuard no_gradient;
-  auto rows = rows_of_this_rank(distinct_view_rows(model_->traits(), trajectories, plan, all_views(plan)));
+  auto rows = rows_of_this_rank(ranks_, distinct_view_rows(model_->traits(), trajectories, plan, all_views(plan)));
   const std::int64_t length = trajectories.tokens_BL.size(1);
   const std::int64_t sequence = trajectories.prompts.tokens_BP.size(1) + length;
   const auto device = model_->device();
@@ -121,7 +121,7 @@ at::Tensor ValueModel::estimate(const Trajectories& trajectories, const MaskPlan
                         0, chosen.flat_E, values_of(checked_forward(*model_, batch.forward), chosen, head_H_));
                   }
                 });
-  run_ranks().all_reduce({value_FL});  // a place is 0 but on the rank that has its row
+  ranks_.all_reduce({value_FL});  // a place is 0 but on the rank that has its row
   return value_FL.cpu();
 }
 
@@ -149,17 +149,17 @@ std::vector<at::Tensor> ValueModel::gradients(const Trajectories& trajectories, 
   const std::int64_t workers = scoring_workers(*model_, device.is_cpu());
   std::vector<at::Tensor> tensors;
   for (const NamedTensor& parameter : parameters_) tensors.push_back(parameter.tensor);
-  GradientSum sum(tensors, workers);
+  GradientSum sum(ranks_, tensors, workers);
   std::vector<double> losses(static_cast<std::size_t>(workers));
 
   const auto memory =
       divide_memory(*model_, sequence, part.plan.target_FL.sum().item<std::int64_t>(), settings_.memory_budget);
-  for (const UpdatePass& pass : plan_passes(part.plan, Coupling::kView, memory)) {
+  for (const UpdatePass& pass : plan_passes(part.plan, Coupling::kView, memory, ranks_.size())) {
     const Views views = pass.views();
     auto rows = distinct_view_rows(model_->traits(), trajectories, part.plan, views);
     update.forward_rows += static_cast<std::int64_t>(rows.size());
     update.backward_rows += static_cast<std::int64_t>(rows.size());
-    rows = rows_of_this_rank(std::move(rows));
+    rows = rows_of_this_rank(ranks_, std::move(rows));
     const auto of_views = [&](const at::Tensor& all_FL) {
       return all_FL.index_select(0, index_tensor(views)).to(device).view({-1});
     };
@@ -184,7 +184,7 @@ std::vector<at::Tensor> ValueModel::gradients(const Trajectories& trajectories, 
   for (const double one : losses) loss += one;
   const auto total = at::full({1}, loss, at::kDouble);
   gradients.push_back(total);
-  run_ranks().all_reduce(gradients);
+  ranks_.all_reduce(gradients);
   gradients.pop_back();
   update.loss += total.item<double>();
   return gradients;

@@ -48,14 +48,14 @@ struct ValueUpdate {
 /// from the hidden state that predicts it. It begins as the run's first model, and its head, without a bias, as 0.
 class ValueModel {
  public:
-  ValueModel(const ValueSettings& settings, Loaded<Model> model);
+  ValueModel(Ranks& ranks, const ValueSettings& settings, Loaded<Model> model);
 
   const ValueSettings& settings() const { return settings_; }
 
-  /// Collective: estimates at the targets of each view, 0 elsewhere. float32 at least, [F, L], on the CPU.
+  /// Estimates at the targets of each view, 0 elsewhere. float32 at least, [F, L], on the CPU.
   at::Tensor estimate(const Trajectories& trajectories, const MaskPlan& plan) const;
 
-  /// Collective: the optimizer steps on one rollout, each view once.
+  /// The optimizer steps on one rollout, each view once.
   /// @param tokens  estimates before the first of them, and returns
   ValueUpdate train(const Trajectories& trajectories, const MaskPlan& plan, const TokenAdvantages& tokens);
 
@@ -70,6 +70,7 @@ class ValueModel {
   struct Part;
   std::vector<at::Tensor> gradients(const Trajectories& trajectories, const Part& part, ValueUpdate& update) const;
 
+  Ranks& ranks_;
   ValueSettings settings_;
   Loaded<Model> model_;
   at::Tensor head_H_;

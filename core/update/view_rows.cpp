@@ -1,7 +1,5 @@
 #include <core/update/view_rows.h>
 
-#include <core/ranks/ranks.h>
-
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
@@ -130,8 +128,7 @@ std::vector<ViewRow> distinct_view_rows(const ModelTraits& traits, const Traject
   return rows;
 }
 
-std::vector<ViewRow> rows_of_this_rank(std::vector<ViewRow> rows) {
-  const Ranks& ranks = run_ranks();
+std::vector<ViewRow> rows_of_this_rank(const Ranks& ranks, std::vector<ViewRow> rows) {
   if (ranks.size() == 1) return rows;
   std::vector<ViewRow> own;
   for (auto r = static_cast<std::size_t>(ranks.rank()); r < rows.size(); r += static_cast<std::size_t>(ranks.size()))

@@ -6,6 +6,7 @@
 #include <drift/trajectories.h>
 
 #include <core/kernels/linear_log_softmax.h>
+#include <core/ranks/ranks.h>
 
 #include <ATen/core/Tensor.h>
 
@@ -40,7 +41,7 @@ std::vector<ViewRow> distinct_view_rows(const ModelTraits& traits, const Traject
 
 /// Of the distinct rows of a pass, those that this rank computes: every size-th, so that any stretch of them is work
 /// for all ranks. It may have none.
-std::vector<ViewRow> rows_of_this_rank(std::vector<ViewRow> rows);
+std::vector<ViewRow> rows_of_this_rank(const Ranks& ranks, std::vector<ViewRow> rows);
 
 /// A target of some rows, and the hidden row that predicts it.
 struct ScoredToken {

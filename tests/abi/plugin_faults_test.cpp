@@ -15,6 +15,8 @@
 #include <drift/random.h>
 #include <drift/sampling.h>
 
+#include "tests/support/alone.h"
+
 #include <gmock/gmock.h>
 
 #include <ATen/TensorOperators.h>
@@ -99,7 +101,7 @@ PolicyGradient update(const std::string& fault) {
   batch.totals.responses = 2;
   batch.totals.targets = 8;
   batch.scored_B = at::full({2}, 4, at::kLong);
-  return policy_gradient(*model, *loss, batch, 1 << 30);
+  return policy_gradient(test::alone, *model, *loss, batch, 1 << 30);
 }
 
 TaskItem item(const std::string& fault) {

@@ -11,6 +11,7 @@
 #include <drift/sampling.h>
 
 #include "tests/gpu/on_the_gpu.h"
+#include "tests/support/alone.h"
 #include "tests/support/device_waits.h"
 #include "tests/support/golden_backbones.h"
 #include "tests/support/kernel_comparisons.h"
@@ -115,7 +116,7 @@ TEST_F(WaitsOfAStep, AsManyForTwoParametersAsForFifty) {
       parameters.push_back({"p" + std::to_string(p), at::randn({100}, options(at::kFloat)).to(at::kBFloat16)});
       gradients.push_back(at::randn({100}, options(at::kFloat)));
     }
-    Optimizer optimizer(parameters, settings);
+    Optimizer optimizer(test::alone, parameters, settings);
     optimizer.step(gradients);
     return test::waits_of([&] { optimizer.step(gradients); });
   };

@@ -3,6 +3,7 @@
 #include <core/update/optimizer.h>
 
 #include "tests/gpu/on_the_gpu.h"
+#include "tests/support/alone.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
@@ -39,10 +40,10 @@ TEST_F(OffloadOnTheGpu, WeightsAreThoseOfTheCpu) {
   for (const auto type : {at::kFloat, at::kBFloat16}) {
     settings.offload = true;
     const auto here = parameters(at::kCPU, type), there = parameters(device_, type);
-    Optimizer on_cpu(here, settings), offloaded(there, settings);
+    Optimizer on_cpu(test::alone, here, settings), offloaded(test::alone, there, settings);
     settings.offload = false;
     const auto plain_there = parameters(device_, type);
-    Optimizer on_gpu(plain_there, settings);
+    Optimizer on_gpu(test::alone, plain_there, settings);
     for (int step = 0; step < 4; ++step) {
       std::vector<at::Tensor> gradients, gradients_there, gradients_plain;
       for (const auto& one : here) {

@@ -6,6 +6,7 @@
 #include <core/update/batch_totals.h>
 #include <core/update/policy_gradient.h>
 
+#include "tests/support/alone.h"
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"
 
@@ -21,18 +22,13 @@ namespace drift {
 
 inline constexpr std::int64_t kGroups = 3, kGroupSize = 3, kPrompt = 7, kResponses = kGroups * kGroupSize;
 
-/// `compute()` by this process, as if there were no other.
-template <class Compute>
-auto alone(const Compute& compute) {
-  Ranks one;
-  const UseRanks use(one);
-  return compute();
-}
+/// The processes of this program.
+Ranks& all_ranks();
 
 /// Every rank has the same bits.
 inline void expect_same_everywhere(const at::Tensor& tensor) {
-  const auto all_R = run_ranks().all_gather(tensor.detach().reshape({1, -1}));
-  for (std::int64_t r = 1; r < run_ranks().size(); ++r) EXPECT_TRUE(at::equal(all_R[r], all_R[0])) << "rank " << r;
+  const auto all_R = all_ranks().all_gather(tensor.detach().reshape({1, -1}));
+  for (std::int64_t r = 1; r < all_ranks().size(); ++r) EXPECT_TRUE(at::equal(all_R[r], all_R[0])) << "rank " << r;
 }
 
 /// Numbers whose sum depends on the order of its terms.
@@ -68,7 +64,7 @@ struct AlgorithmCase {
   }
 
   PolicyScores near(const Model& model, double factor) const {
-    auto scores = score_views(model, trajectories, plan, all_views(plan), needs.entropy);
+    auto scores = score_views(test::alone, model, trajectories, plan, all_views(plan), needs.entropy);
     scores.logprob_FL = scores.logprob_FL * factor;
     return scores;
   }

@@ -72,8 +72,8 @@ std::vector<at::Tensor> trained_weights(const Model& model) {
     trained.push_back(weight.values.detach());
     if (!weight.is_share) continue;
     trained.back() = at::empty(weight.parameter.sizes(), weight.values.options());
-    run_ranks().begin_gather({weight.values}, {trained.back()});
-    run_ranks().finish_gather();
+    all_ranks().begin_gather({weight.values}, {trained.back()});
+    all_ranks().finish_gather();
   }
   return trained;
 }
@@ -92,18 +92,17 @@ class DividedTest : public testing::TestWithParam<Division> {
   }
 
   /// Two inner iterations, with a KL to a reference policy.
-  Trained train(Shard shard, std::int64_t rows_at_a_time, double clip = 0) const {
+  Trained train(Ranks& ranks, Shard shard, std::int64_t rows_at_a_time, double clip = 0) const {
     const auto model = open();
     const auto trajectories = test::make_trajectories(kGroups, kGroupSize, kPrompt, 12, 200, 4);
-    AlgorithmCase one =
-        alone([&] { return AlgorithmCase(*test::all_plugins().find_algorithm("espo"), *model, trajectories); });
+    AlgorithmCase one(*test::all_plugins().find_algorithm("espo"), *model, trajectories);
     EXPECT_TRUE(one.needs.reference);
     const std::int64_t budget = 1 + rows_at_a_time * model->training_bytes_per_row(kPrompt + 12);
-    if (shard == Shard::kParameters && run_ranks().size() > 1) divide_weights(*model);
-    Optimizer optimizer(trainable_parameters(*model), adamw(shard, clip), weight_shares(*model));
+    if (shard == Shard::kParameters && ranks.size() > 1) divide_weights(ranks, *model);
+    Optimizer optimizer(ranks, trainable_parameters(*model), adamw(shard, clip), weight_shares(*model));
     Trained trained;
     for (int iteration = 0; iteration < 2; ++iteration) {
-      auto gradient = policy_gradient(*model, *one.loss, one.batch, budget, shard);
+      auto gradient = policy_gradient(ranks, *model, *one.loss, one.batch, budget, shard);
       trained.losses.push_back(gradient.loss);
       trained.norms.push_back(optimizer.step(std::move(gradient.gradients)));
     }
@@ -117,7 +116,7 @@ class DividedTest : public testing::TestWithParam<Division> {
   const Trained& trained(Shard shard, std::int64_t rows_at_a_time) const {
     static std::map<std::tuple<std::string, Shard, std::int64_t>, Trained> all;
     const auto key = std::tuple(testing::PrintToString(GetParam()), shard, rows_at_a_time);
-    if (!all.contains(key)) all[key] = train(shard, rows_at_a_time);
+    if (!all.contains(key)) all[key] = train(all_ranks(), shard, rows_at_a_time);
     return all.at(key);
   }
 };
@@ -142,7 +141,7 @@ double tolerance_of(at::ScalarType type) { return type == at::kDouble ? 1e-9 : t
 TEST_P(DividedTest, UpdatesAreThoseOfOneProcessWhateverIsDivided) {
   // Enough memory for all; for few rows at a time, so that ranks have different numbers of parts; for less than one.
   for (const std::int64_t rows : {1000, 4, 0}) {
-    const auto expected = alone([&] { return train(Shard::kNone, rows); });
+    const auto expected = train(test::alone, Shard::kNone, rows);
     const Trained& whole = trained(Shard::kNone, rows);
     for (const Shard shard : {Shard::kOptimizer, Shard::kGradients, Shard::kParameters}) {
       SCOPED_TRACE(std::string(name_of(shard)) + ", " + std::to_string(rows) + " rows at a time");
@@ -159,12 +158,13 @@ TEST_P(DividedTest, UpdatesAreThoseOfOneProcessWhateverIsDivided) {
 }
 
 TEST_P(DividedTest, TheNormThatClipsIsThatOfTheWholeGradient) {
-  const auto whole = train(Shard::kNone, 1000, /*clip=*/1e-3), divided = train(Shard::kGradients, 1000, /*clip=*/1e-3);
+  const auto whole = train(all_ranks(), Shard::kNone, 1000, /*clip=*/1e-3),
+             divided = train(all_ranks(), Shard::kGradients, 1000, /*clip=*/1e-3);
   expect_near(divided, whole, tolerance_of(GetParam().type));
 }
 
 void expect_parts_of(const Trained& whole, const Trained& divided) {
-  if (run_ranks().size() == 1) {
+  if (all_ranks().size() == 1) {
     EXPECT_TRUE(divided.parts.empty());
     return;
   }
@@ -178,7 +178,7 @@ void expect_parts_of(const Trained& whole, const Trained& divided) {
     EXPECT_EQ(tensor.scalar_type(), whole.state[t].tensor.scalar_type());
     if (!tensor.is_meta()) continue;
     const TensorPart& part = parts.at(name);
-    EXPECT_LE(part.values.numel(), tensor.numel() / run_ranks().size() + 1) << "more than its share";
+    EXPECT_LE(part.values.numel(), tensor.numel() / all_ranks().size() + 1) << "more than its share";
     EXPECT_TRUE(at::equal(part.values, whole.state[t].tensor.view({-1}).narrow(0, part.first, part.values.numel())))
         << name;
   }
@@ -193,16 +193,14 @@ TEST_P(DividedTest, ThePartsOfTheStateMakeThatOfOneProcess) {
 TEST_P(DividedTest, AStateOfOneProcessGoesOnDividedAndBack) {
   const auto model = open();
   const auto parameters = trainable_parameters(*model);
-  const auto state = alone([&] {
-    Optimizer one(parameters, adamw(Shard::kNone, 0));
-    std::vector<at::Tensor> gradients;
-    for (const NamedTensor& parameter : parameters)
-      gradients.push_back(
-          numbers_of(0, parameter.tensor.numel(), at::toOpMathType(GetParam().type)).view(parameter.tensor.sizes()));
-    one.step(gradients);
-    return one.state();
-  });
-  Optimizer divided(parameters, adamw(Shard::kOptimizer, 0));
+  Optimizer one(test::alone, parameters, adamw(Shard::kNone, 0));
+  std::vector<at::Tensor> gradients;
+  for (const NamedTensor& parameter : parameters)
+    gradients.push_back(
+        numbers_of(0, parameter.tensor.numel(), at::toOpMathType(GetParam().type)).view(parameter.tensor.sizes()));
+  one.step(gradients);
+  const auto state = one.state();
+  Optimizer divided(all_ranks(), parameters, adamw(Shard::kOptimizer, 0));
   divided.load_state(state);
   EXPECT_EQ(divided.steps(), 1);
   for (const TensorPart& part : divided.state_parts()) {
@@ -216,12 +214,12 @@ TEST_P(DividedTest, AStateOfOneProcessGoesOnDividedAndBack) {
 TEST_P(DividedTest, AGradientThatIsNotFiniteOnOneRankIsTheSameErrorOnAll) {
   const auto model = open();
   const auto parameters = trainable_parameters(*model);
-  Optimizer optimizer(parameters, adamw(Shard::kOptimizer, 1));
+  Optimizer optimizer(all_ranks(), parameters, adamw(Shard::kOptimizer, 1));
   std::vector<at::Tensor> gradients;
   for (const NamedTensor& parameter : parameters)
     gradients.push_back(at::zeros_like(parameter.tensor, at::toOpMathType(GetParam().type)).detach());
-  if (run_ranks().is_first()) gradients.front().fill_(std::numeric_limits<double>::quiet_NaN());
-  gradients = run_ranks().reduce_scatter(gradients);
+  if (all_ranks().is_first()) gradients.front().fill_(std::numeric_limits<double>::quiet_NaN());
+  gradients = all_ranks().reduce_scatter(gradients);
   const auto before = parameters.front().tensor.detach().clone();
   try {
     optimizer.step(gradients);
@@ -239,7 +237,7 @@ struct Chain {
   }
   /// This rank's backward with this number.
   void backward(GradientSum& sum, std::int64_t number) const {
-    auto x_E = numbers_of(run_ranks().rank() + 10 * number, 7, at::kFloat);
+    auto x_E = numbers_of(all_ranks().rank() + 10 * number, 7, at::kFloat);
     for (const at::Tensor& parameter : parameters) x_E = (x_E * parameter).sin();
     sum.backward(0, {x_E.sum()}, {at::ones({}, at::kFloat)});
   }
@@ -250,24 +248,24 @@ struct Chain {
 TEST(GradientSumOnRanks, OfTheLastRoundHasTheBitsOfASumWhenAllIsDone) {
   for (const std::vector<std::size_t>& late : {std::vector<std::size_t>{}, {2}}) {
     const Chain chain;
-    const std::int64_t own = run_ranks().rank() + 1;
+    const std::int64_t own = all_ranks().rank() + 1;
     std::vector<at::Tensor> expected;
     {
-      GradientSum sum(chain.parameters, 1);
+      GradientSum sum(all_ranks(), chain.parameters, 1);
       for (std::int64_t i = 0; i < own; ++i) chain.backward(sum, i);
       expected = sum.take_total();
-      run_ranks().all_reduce(expected);
+      all_ranks().all_reduce(expected);
     }
-    GradientSum sum(chain.parameters,
+    GradientSum sum(all_ranks(), chain.parameters,
                     {.receivers = SumFor::kAll, .every_round = false, .late = late, .block = {}, .bucket_elements = 1});
-    const std::int64_t sent = run_ranks().sent();
+    const std::int64_t sent = all_ranks().sent();
     for (std::int64_t i = 0; i < own; ++i) {
-      EXPECT_EQ(run_ranks().sent(), sent) << "an earlier round is exchanged";
+      EXPECT_EQ(all_ranks().sent(), sent) << "an earlier round is exchanged";
       if (i + 1 == own) sum.last_round();
       chain.backward(sum, i);
     }
-    if (run_ranks().size() > 1) {
-      EXPECT_GT(run_ranks().sent(), sent) << "nothing was exchanged while the backward went on";
+    if (all_ranks().size() > 1) {
+      EXPECT_GT(all_ranks().sent(), sent) << "nothing was exchanged while the backward went on";
     }
     const auto sums = sum.take_sums();
     for (std::size_t p = 0; p < sums.size(); ++p) EXPECT_TRUE(at::equal(sums[p], expected[p])) << "parameter " << p;
@@ -276,15 +274,15 @@ TEST(GradientSumOnRanks, OfTheLastRoundHasTheBitsOfASumWhenAllIsDone) {
 
 TEST(GradientSumOnRanks, OfEveryRoundHasTheSharesOfAllBackwards) {
   const Chain chain;
-  const std::int64_t own = run_ranks().rank() + 1, rounds = run_ranks().size();
+  const std::int64_t own = all_ranks().rank() + 1, rounds = all_ranks().size();
   std::vector<at::Tensor> expected;
   {
-    GradientSum sum(chain.parameters, 1);
+    GradientSum sum(all_ranks(), chain.parameters, 1);
     for (std::int64_t i = 0; i < own; ++i) chain.backward(sum, i);
     expected = sum.take_total();
-    run_ranks().all_reduce(expected);
+    all_ranks().all_reduce(expected);
   }
-  GradientSum sum(chain.parameters,
+  GradientSum sum(all_ranks(), chain.parameters,
                   {.receivers = SumFor::kShares, .every_round = true, .late = {3}, .block = {}, .bucket_elements = 8});
   for (std::int64_t i = 0; i < rounds; ++i) {
     if (i < own) chain.backward(sum, i);
@@ -292,7 +290,7 @@ TEST(GradientSumOnRanks, OfEveryRoundHasTheSharesOfAllBackwards) {
   }
   const auto shares = sum.take_sums();
   for (std::size_t p = 0; p < shares.size(); ++p) {
-    const auto [begin, end] = run_ranks().share(7);
+    const auto [begin, end] = all_ranks().share(7);
     EXPECT_TRUE(at::allclose(shares[p], expected[p].narrow(0, begin, end - begin), 1e-5, 1e-6)) << "parameter " << p;
   }
 }

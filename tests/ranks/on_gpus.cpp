@@ -17,11 +17,16 @@
 namespace drift {
 namespace {
 
+Ranks& all_ranks() {
+  static const auto joined = join_ranks([](const Error& error) { std::fprintf(stderr, "%s\n", error.what()); });
+  return *joined;
+}
+
 class OnGpus : public test::OnTheGpu<> {
  protected:
   void SetUp() override {
     // Chooses the GPU, so before CUDA is loaded.
-    join_ranks([](const Error& error) { std::fprintf(stderr, "%s\n", error.what()); });
+    all_ranks();
     OnTheGpu::SetUp();
   }
 
@@ -31,12 +36,12 @@ class OnGpus : public test::OnTheGpu<> {
   }
   static at::Tensor sum_of_numbers(std::int64_t count, at::ScalarType type) {
     auto sum = numbers(0, count, type);
-    for (std::int64_t rank = 1; rank < run_ranks().size(); ++rank) sum += numbers(rank, count, type);
+    for (std::int64_t rank = 1; rank < all_ranks().size(); ++rank) sum += numbers(rank, count, type);
     return sum;
   }
   /// This rank's share.
   static at::Tensor share_of(const at::Tensor& flat) {
-    const auto [begin, end] = run_ranks().share(flat.numel());
+    const auto [begin, end] = all_ranks().share(flat.numel());
     return flat.narrow(0, begin, end - begin);
   }
 };
@@ -45,7 +50,7 @@ class OnGpus : public test::OnTheGpu<> {
 constexpr std::int64_t kCounts[] = {1, 7, 840, 300001};
 
 TEST_F(OnGpus, ASumIsThatOfTheRanks) {
-  Ranks& ranks = run_ranks();
+  Ranks& ranks = all_ranks();
   for (const std::int64_t count : kCounts) {
     std::vector<at::Tensor> sums, expected;
     for (const auto type : {at::kFloat, at::kDouble, at::kBFloat16}) {
@@ -58,7 +63,7 @@ TEST_F(OnGpus, ASumIsThatOfTheRanks) {
 }
 
 TEST_F(OnGpus, ATensorThatIsNotContiguousIsSummedInPlace) {
-  Ranks& ranks = run_ranks();
+  Ranks& ranks = all_ranks();
   const auto columns = numbers(ranks.rank(), 600, at::kFloat).view({20, 30}).to(device_).t();
   auto expected = numbers(0, 600, at::kFloat).view({20, 30}).t();
   for (std::int64_t rank = 1; rank < ranks.size(); ++rank)
@@ -68,7 +73,7 @@ TEST_F(OnGpus, ATensorThatIsNotContiguousIsSummedInPlace) {
 }
 
 TEST_F(OnGpus, ASumThatGoesOnAsideIsThatOfTheRanks) {
-  Ranks& ranks = run_ranks();
+  Ranks& ranks = all_ranks();
   for (const SumFor receivers : {SumFor::kAll, SumFor::kShares}) {
     std::vector<at::Tensor> terms;
     for (const std::int64_t count : kCounts) terms.push_back(numbers(ranks.rank(), count, at::kFloat).to(device_));
@@ -93,9 +98,9 @@ TEST_F(OnGpus, SharesMakeTheWhole) {
       in_place.push_back(at::zeros_like(flat));
       share_of(in_place.back()).copy_(shares.back());
     }
-    run_ranks().begin_gather(shares, whole);
-    run_ranks().finish_gather();
-    run_ranks().gather_shares(in_place);
+    all_ranks().begin_gather(shares, whole);
+    all_ranks().finish_gather();
+    all_ranks().gather_shares(in_place);
     for (std::size_t t = 0; t < whole.size(); ++t) {
       EXPECT_TRUE(at::equal(whole[t].cpu(), numbers(0, kCounts[t], type))) << kCounts[t];
       EXPECT_TRUE(at::equal(in_place[t], whole[t])) << kCounts[t];
@@ -104,7 +109,7 @@ TEST_F(OnGpus, SharesMakeTheWhole) {
 }
 
 TEST_F(OnGpus, TensorsAreGathered) {
-  Ranks& ranks = run_ranks();
+  Ranks& ranks = all_ranks();
   const auto all = ranks.all_gather(numbers(ranks.rank(), ranks.rank() + 1, at::kFloat).to(device_));
   EXPECT_EQ(all.size(0), ranks.size() * (ranks.size() + 1) / 2);
 }

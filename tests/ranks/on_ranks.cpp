@@ -22,28 +22,34 @@
 extern "C" const drift::DeviceExchangeLibrary* drift_device_exchange_library();
 
 namespace drift {
+
+Ranks& all_ranks() {
+  static const auto joined = join_ranks([](const Error& error) { std::fprintf(stderr, "%s\n", error.what()); });
+  return *joined;
+}
+
 namespace {
 
 class JoinedRanks final : public testing::Environment {
   void SetUp() override {
-    join_ranks([](const Error& error) { std::fprintf(stderr, "%s\n", error.what()); });
+    all_ranks();
     if (std::getenv("DRIFT_EXCHANGE_AS_ON_GPUS") != nullptr) exchange_as_on_gpus();
   }
   /// Tensors on the CPU go the way of those on GPUs, whose NCCL is host_nccl/.
   static void exchange_as_on_gpus() {
-    Ranks& ranks = run_ranks();
+    Ranks& ranks = all_ranks();
     DeviceExchange* exchange = nullptr;
     const std::string id(DeviceExchangeLibrary::kIdBytes, '\0');
     drift_device_exchange_library()->join(id.data(), static_cast<int>(ranks.rank()), static_cast<int>(ranks.size()),
                                           &exchange);
     ranks.exchange_by(std::unique_ptr<DeviceExchange>(exchange));
   }
-  void TearDown() override { run_ranks().leave(); }
+  void TearDown() override { all_ranks().leave(); }
 };
 [[maybe_unused]] const auto* const joined = testing::AddGlobalTestEnvironment(new JoinedRanks);
 
 TEST(Ranks, ASumIsThatOfTheRanksInTheirOrder) {
-  Ranks& ranks = run_ranks();
+  Ranks& ranks = all_ranks();
   // Small and large, several to a message and several messages to one, not contiguous, and empty.
   const std::vector<std::int64_t> counts{1, 7, 5000, 0, 3000, 9000000};
   for (const auto type : {at::kFloat, at::kDouble}) {
@@ -64,7 +70,7 @@ TEST(Ranks, ASumIsThatOfTheRanksInTheirOrder) {
 }
 
 TEST(Ranks, HaveSharesOfTheSameSumAndMakeTheWholeOfThem) {
-  Ranks& ranks = run_ranks();
+  Ranks& ranks = all_ranks();
   std::vector<at::Tensor> terms, whole;
   for (const auto type : {at::kFloat, at::kDouble}) {
     for (const std::int64_t count : {1, 7, 5000, 0, 3000, 5000000})
@@ -89,7 +95,7 @@ TEST(Ranks, HaveSharesOfTheSameSumAndMakeTheWholeOfThem) {
 
 // While the sum goes on, the ranks make other exchanges, which do not get mixed up with it.
 TEST(Ranks, ASumThatGoesOnAsideHasTheBitsOfOneThatIsWaitedFor) {
-  Ranks& ranks = run_ranks();
+  Ranks& ranks = all_ranks();
   for (const SumFor receivers : {SumFor::kAll, SumFor::kShares}) {
     std::vector<at::Tensor> terms, whole;
     for (const std::int64_t count : {1, 7, 5000, 0, 9000000}) {
@@ -114,7 +120,7 @@ TEST(Ranks, ASumThatGoesOnAsideHasTheBitsOfOneThatIsWaitedFor) {
 }
 
 TEST(Ranks, TensorsOfDifferentLengthsAreGatheredInOrder) {
-  Ranks& ranks = run_ranks();
+  Ranks& ranks = all_ranks();
   const auto part = [](std::int64_t rank) { return at::full({rank % 3, 2}, rank, at::kInt); };  // of rank 0: nothing
   std::vector<at::Tensor> expected;
   for (std::int64_t r = 0; r < ranks.size(); ++r) expected.push_back(part(r));
@@ -122,7 +128,7 @@ TEST(Ranks, TensorsOfDifferentLengthsAreGatheredInOrder) {
 }
 
 TEST(Ranks, TextsAreGatheredInOrder) {
-  Ranks& ranks = run_ranks();
+  Ranks& ranks = all_ranks();
   const auto text = [](std::int64_t rank) { return std::string(static_cast<std::size_t>(rank), '\0') + "x"; };
   const auto all = ranks.all_gather(text(ranks.rank()));
   ASSERT_EQ(all.size(), static_cast<std::size_t>(ranks.size()));
@@ -132,8 +138,8 @@ TEST(Ranks, TextsAreGatheredInOrder) {
 
 TEST(Ranks, SharesAreAllOfTheWorkOnceAndNearlyEqual) {
   for (const std::int64_t count : {0, 1, 3, 10}) {
-    const auto [begin, end] = run_ranks().share(count);
-    const auto shares = run_ranks().all_gather(at::full({1}, end - begin, at::kLong));
+    const auto [begin, end] = all_ranks().share(count);
+    const auto shares = all_ranks().all_gather(at::full({1}, end - begin, at::kLong));
     EXPECT_EQ(shares.sum().item<std::int64_t>(), count);
     EXPECT_LE((shares.max() - shares.min()).item<std::int64_t>(), 1);
   }
@@ -142,8 +148,8 @@ TEST(Ranks, SharesAreAllOfTheWorkOnceAndNearlyEqual) {
 TEST(Ranks, TakeTurnsUntilAllWorkIsDoneOnce) {
   for (const std::int64_t count : {1, 2, 50}) {
     std::vector<std::int64_t> own;
-    auto all = run_ranks().take_turns(count, [&](std::int64_t i) { own.push_back(i); });
-    EXPECT_EQ(run_ranks().all_gather(at::full({1}, static_cast<std::int64_t>(own.size()))).sum().item<std::int64_t>(),
+    auto all = all_ranks().take_turns(count, [&](std::int64_t i) { own.push_back(i); });
+    EXPECT_EQ(all_ranks().all_gather(at::full({1}, static_cast<std::int64_t>(own.size()))).sum().item<std::int64_t>(),
               count);
     EXPECT_EQ(all.size(), static_cast<std::size_t>(count));
     std::ranges::sort(all);
@@ -151,14 +157,16 @@ TEST(Ranks, TakeTurnsUntilAllWorkIsDoneOnce) {
   }
 }
 
-TEST(Ranks, ThatWereStartedAlikeGoOn) { EXPECT_NO_THROW(require_same_facts({{"run.seed", "1"}, {"threads", "1"}})); }
+TEST(Ranks, ThatWereStartedAlikeGoOn) {
+  EXPECT_NO_THROW(require_same_facts(all_ranks(), {{"run.seed", "1"}, {"threads", "1"}}));
+}
 
 TEST(Ranks, ThatWereNotAreNamedWithWhatDiffers) {
-  Ranks& ranks = run_ranks();
+  Ranks& ranks = all_ranks();
   if (ranks.size() == 1) GTEST_SKIP() << "one process";
   const bool last = ranks.rank() == ranks.size() - 1;
   try {
-    require_same_facts({{"run.seed", last ? "2" : "1"}, {"threads", "1"}});
+    require_same_facts(all_ranks(), {{"run.seed", last ? "2" : "1"}, {"threads", "1"}});
     FAIL() << "they go on";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("run.seed: 1 on rank 0 ("));

@@ -52,14 +52,11 @@ class TogetherTest : public testing::TestWithParam<Backbone> {
   /// With weights that the ranks divide, if there are several.
   static std::unique_ptr<Model> open_divided() {
     auto model = open();
-    if (run_ranks().size() > 1) divide_weights(*model);
+    if (all_ranks().size() > 1) divide_weights(all_ranks(), *model);
     return model;
   }
 
-  Trajectories roll_out(const std::string& rollout, const std::map<std::string, Parameter::Value>& settings) const {
-    return roll_out(*model_, rollout, settings);
-  }
-  Trajectories roll_out(const Model& model, const std::string& rollout,
+  Trajectories roll_out(Ranks& ranks, const Model& model, const std::string& rollout,
                         const std::map<std::string, Parameter::Value>& settings) const {
     const at::NoGradGuard no_gradient;
     const ModelPolicy policy(model);
@@ -70,7 +67,7 @@ class TogetherTest : public testing::TestWithParam<Backbone> {
     input.step = 2;
     input.first_response = 40;
     Trajectories made;
-    generate_together(*test::create<Rollout>(rollout, rollout, settings), model, input, made);
+    generate_together(ranks, *test::create<Rollout>(rollout, rollout, settings), model, input, made);
     return made;
   }
 
@@ -86,8 +83,8 @@ TEST_P(TogetherTest, TheyWriteTheResponsesThatOneWrites) {
   const std::map<std::string, Parameter::Value> diffusion{{"length", std::int64_t{9}}, {"steps", std::int64_t{5}}};
   for (const auto& [name, settings] : {std::pair("block", kUneven), std::pair("diffusion", diffusion)}) {
     SCOPED_TRACE(name);
-    const auto expected = alone([&, &name = name, &settings = settings] { return roll_out(name, settings); });
-    const auto made = roll_out(name, settings);
+    const auto expected = roll_out(test::alone, *model_, name, settings);
+    const auto made = roll_out(all_ranks(), *model_, name, settings);
     EXPECT_TRUE(at::equal(made.tokens_BL, expected.tokens_BL));
     EXPECT_TRUE(at::equal(made.valid_BL, expected.valid_BL));
     EXPECT_TRUE(at::equal(made.step_BL, expected.step_BL));
@@ -100,15 +97,14 @@ TEST_P(TogetherTest, TheyWriteTheResponsesThatOneWrites) {
 // Responses that need different numbers of forwards: ranks that have finished gather the others' blocks with them.
 TEST_P(TogetherTest, ResponsesAndScoresOfDividedWeightsAreThoseOfWholeOnes) {
   const auto divided = open_divided();
-  const auto expected = alone([&] { return roll_out("block", kUneven); });
+  const auto expected = roll_out(test::alone, *model_, "block", kUneven);
   EXPECT_GT(expected.forwards_B.max().item<std::int64_t>(), expected.forwards_B.min().item<std::int64_t>());
-  const auto made = roll_out(*divided, "block", kUneven);
+  const auto made = roll_out(all_ranks(), *divided, "block", kUneven);
   EXPECT_TRUE(at::equal(made.tokens_BL, expected.tokens_BL));
   EXPECT_TRUE(at::equal(made.forwards_B, expected.forwards_B));
-  const AlgorithmCase one =
-      alone([&] { return AlgorithmCase(*test::all_plugins().find_algorithm("d1"), *model_, expected); });
+  const AlgorithmCase one(*test::all_plugins().find_algorithm("d1"), *model_, expected);
   const auto score = [&](const Model& model) {
-    return score_views(model, one.trajectories, one.plan, all_views(one.plan), true).logprob_FL;
+    return score_views(all_ranks(), model, one.trajectories, one.plan, all_views(one.plan), true).logprob_FL;
   };
   EXPECT_TRUE(at::equal(score(*divided), score(*model_)));
 }
@@ -117,10 +113,10 @@ TEST_P(TogetherTest, DividedWeightsAreInMemoryOnlyWhileTheyAreUsed) {
   const auto divided = open_divided();
   for (const HeldWeight& weight : held_weights(*divided)) {
     if (!weight.is_share) continue;
-    EXPECT_LE(weight.values.numel(), weight.parameter.numel() / run_ranks().size() + 1) << weight.name;
+    EXPECT_LE(weight.values.numel(), weight.parameter.numel() / all_ranks().size() + 1) << weight.name;
     EXPECT_ANY_THROW(weight.parameter.storage().data()) << weight.name;
   }
-  EXPECT_EQ(weight_shares(*divided).empty(), run_ranks().size() == 1);
+  EXPECT_EQ(weight_shares(*divided).empty(), all_ranks().size() == 1);
 }
 
 /// What the program says of body(), which fails.
@@ -135,7 +131,7 @@ Error error_of(const Body& body) {
 }
 
 TEST_P(TogetherTest, ADividedWeightThatIsReadWhereNoBlockIsComputedIsNamed) {
-  if (run_ranks().size() == 1) GTEST_SKIP() << "one process";
+  if (all_ranks().size() == 1) GTEST_SKIP() << "one process";
   const auto divided = open_divided();
   const auto expect_absent = [&](const HeldWeight& weight) {
     for (const Error& error :
@@ -151,13 +147,13 @@ TEST_P(TogetherTest, ADividedWeightThatIsReadWhereNoBlockIsComputedIsNamed) {
     }
   };
   expect_all_absent();
-  roll_out(*divided, "block", {{"length", std::int64_t{12}}, {"block", std::int64_t{4}}});
+  roll_out(all_ranks(), *divided, "block", {{"length", std::int64_t{12}}, {"block", std::int64_t{4}}});
   expect_all_absent();
 }
 
 // The block that is next is on its way while one is computed, and not there yet.
 TEST_P(TogetherTest, ADividedWeightOfTheNextBlockIsNotReadBeforeItIsThere) {
-  if (run_ranks().size() == 1) GTEST_SKIP() << "one process";
+  if (all_ranks().size() == 1) GTEST_SKIP() << "one process";
   const auto whole = open(), divided = open_divided();
   auto* blocks = capability<nn::BlockWeightsOnDemand>(*divided);
   const auto first = blocks->block_parameters(0).back(), next = blocks->block_parameters(1).back();
@@ -192,9 +188,8 @@ void expect_same_update(const PolicyGradient& got, const PolicyGradient& want, b
 }
 
 TEST_P(TogetherTest, EachAlgorithmHasTheLossAndTheGradientOfOneProcess) {
-  const auto written = alone([&] {
-    return roll_out("block", {{"length", std::int64_t{12}}, {"block", std::int64_t{4}}});
-  });
+  const auto written =
+      roll_out(test::alone, *model_, "block", {{"length", std::int64_t{12}}, {"block", std::int64_t{4}}});
   std::vector<const char*> algorithms = {"rldf", "d1",    "wd1",     "espo", "coupled_grpo", "tracerl",
                                          "spg",  "agrpo", "unigrpo", "d2",   "mdpo"};
   // A response's weighted sum of log-probabilities in an exponent, undivided: in float32 the forward's rounding, which
@@ -203,13 +198,13 @@ TEST_P(TogetherTest, EachAlgorithmHasTheLossAndTheGradientOfOneProcess) {
   for (const char* name : algorithms) {
     SCOPED_TRACE(name);
     const Algorithm& algorithm = *test::all_plugins().find_algorithm(name);
-    const AlgorithmCase one = alone([&] { return AlgorithmCase(algorithm, *model_, written); });
+    const AlgorithmCase one(algorithm, *model_, written);
     // Enough memory for all; for few rows at a time; for less than one.
     for (const std::int64_t rows : {1000, 4, 0}) {
       SCOPED_TRACE(std::to_string(rows) + " rows at a time");
       const std::int64_t budget = 1 + rows * model_->training_bytes_per_row(kPrompt + 12);
-      const auto expected = alone([&] { return policy_gradient(*model_, *one.loss, one.batch, budget); });
-      const auto together = policy_gradient(*model_, *one.loss, one.batch, budget);
+      const auto expected = policy_gradient(test::alone, *model_, *one.loss, one.batch, budget);
+      const auto together = policy_gradient(all_ranks(), *model_, *one.loss, one.batch, budget);
       if (rows == 1000) {
         expect_same_update(together, expected, GetParam().type == at::kDouble);
       } else {  // passes, and so the number of rows, depend on how much memory all ranks have
@@ -222,13 +217,14 @@ TEST_P(TogetherTest, EachAlgorithmHasTheLossAndTheGradientOfOneProcess) {
 }
 
 TEST_P(TogetherTest, ScoresAreThoseOfOneProcess) {
-  const auto written = alone([&] {
-    return roll_out("block", {{"length", std::int64_t{12}}, {"block", std::int64_t{4}}});
-  });
+  const auto written =
+      roll_out(test::alone, *model_, "block", {{"length", std::int64_t{12}}, {"block", std::int64_t{4}}});
   const Algorithm& algorithm = *test::all_plugins().find_algorithm("d1");
-  const AlgorithmCase one = alone([&] { return AlgorithmCase(algorithm, *model_, written); });
-  const auto score = [&] { return score_views(*model_, one.trajectories, one.plan, all_views(one.plan), true); };
-  const auto expected = alone(score), together = score();
+  const AlgorithmCase one(algorithm, *model_, written);
+  const auto score = [&](Ranks& ranks) {
+    return score_views(ranks, *model_, one.trajectories, one.plan, all_views(one.plan), true);
+  };
+  const auto expected = score(test::alone), together = score(all_ranks());
   EXPECT_EQ(together.rows, expected.rows);
   const double tolerance = GetParam().type == at::kDouble ? 1e-12 : 1e-5;
   EXPECT_LT((together.logprob_FL - expected.logprob_FL).abs().max().item<double>(), tolerance);
@@ -236,26 +232,24 @@ TEST_P(TogetherTest, ScoresAreThoseOfOneProcess) {
 }
 
 TEST_P(TogetherTest, AValueModelLearnsWhatItLearnsOnOneProcess) {
-  const auto written = alone([&] {
-    return roll_out("block", {{"length", std::int64_t{12}}, {"block", std::int64_t{4}}});
-  });
-  const AlgorithmCase one =
-      alone([&] { return AlgorithmCase(*test::all_plugins().find_algorithm("tracerl"), *model_, written); });
-  const auto learn = [&] {
+  const auto written =
+      roll_out(test::alone, *model_, "block", {{"length", std::int64_t{12}}, {"block", std::int64_t{4}}});
+  const AlgorithmCase one(*test::all_plugins().find_algorithm("tracerl"), *model_, written);
+  const auto learn = [&](Ranks& ranks) {
     ValueSettings settings;
     settings.optimizer.gradient_clip = 0;
     settings.memory_budget = 1 << 30;
     settings.optimizer.learning_rate = 0.05;
     settings.optimizer.schedule = "constant";
     settings.optimizer.epsilon = 1e-3;  // a gradient of rounding alone moves nothing
-    ValueModel model(settings, Loaded<Model>(open(), GetParam().family));
+    ValueModel model(ranks, settings, Loaded<Model>(open(), GetParam().family));
     for (int step = 0; step < 3; ++step) {
       const auto value_FL = model.estimate(written, one.plan);
       model.train(written, one.plan, generalised_advantages(one.plan, value_FL, one.batch.advantage_B, {}));
     }
     return model.estimate(written, one.plan);
   };
-  const auto expected = alone(learn), together = learn();
+  const auto expected = learn(test::alone), together = learn(all_ranks());
   EXPECT_GT(expected.abs().max().item<double>(), 0.01);
   EXPECT_LT((together - expected).abs().max().item<double>(), GetParam().type == at::kDouble ? 1e-9 : 1e-3);
   expect_same_everywhere(together);
@@ -264,14 +258,13 @@ TEST_P(TogetherTest, AValueModelLearnsWhatItLearnsOnOneProcess) {
 // One response with one masked state is one row: all other ranks gather for the one that has it.
 TEST_P(TogetherTest, WithoutARowRanksGatherWithTheOthers) {
   const auto trajectories = test::make_trajectories(1, 1, kPrompt, 12, 200, 0);
-  const AlgorithmCase one =
-      alone([&] { return AlgorithmCase(*test::all_plugins().find_algorithm("d1"), *model_, trajectories); });
+  const AlgorithmCase one(*test::all_plugins().find_algorithm("d1"), *model_, trajectories);
   UpdateBatch batch = one.batch;
   batch.advantage_B = at::ones({1}, at::kDouble);
-  const auto expected = policy_gradient(*model_, *one.loss, batch, 1 << 30, Shard::kGradients);
+  const auto expected = policy_gradient(all_ranks(), *model_, *one.loss, batch, 1 << 30, Shard::kGradients);
   EXPECT_EQ(expected.rows, 1);
   const auto divided = open_divided();
-  const auto got = policy_gradient(*divided, *one.loss, batch, 1 << 30, Shard::kParameters);
+  const auto got = policy_gradient(all_ranks(), *divided, *one.loss, batch, 1 << 30, Shard::kParameters);
   EXPECT_EQ(got.loss, expected.loss);
   for (std::size_t p = 0; p < expected.gradients.size(); ++p)
     EXPECT_TRUE(at::equal(got.gradients[p], expected.gradients[p])) << "parameter " << p;
@@ -286,17 +279,17 @@ TEST(Ranks, WithoutARowTakePart) {
   const test::TinyModel model(11, 5, at::kDouble);
   const auto trajectories = test::make_trajectories(1, 1, 4, 6, 11, 0);
   const Algorithm& algorithm = *test::all_plugins().find_algorithm("d1");
-  const AlgorithmCase one = alone([&] { return AlgorithmCase(algorithm, model, trajectories); });
+  const AlgorithmCase one(algorithm, model, trajectories);
   UpdateBatch batch = one.batch;
   batch.advantage_B = at::ones({1}, at::kDouble);
-  const auto expected = alone([&] { return policy_gradient(model, *one.loss, batch, 1 << 30); });
+  const auto expected = policy_gradient(test::alone, model, *one.loss, batch, 1 << 30);
   EXPECT_EQ(expected.rows, 1);
-  expect_same_update(policy_gradient(model, *one.loss, batch, 1 << 30), expected, /*exact=*/true);
+  expect_same_update(policy_gradient(all_ranks(), model, *one.loss, batch, 1 << 30), expected, /*exact=*/true);
   for (const Shard shard : {Shard::kOptimizer, Shard::kGradients}) {
-    const auto shares = policy_gradient(model, *one.loss, batch, 1 << 30, shard).gradients;
+    const auto shares = policy_gradient(all_ranks(), model, *one.loss, batch, 1 << 30, shard).gradients;
     for (std::size_t p = 0; p < shares.size(); ++p) {
-      const auto [begin, end] = run_ranks().share(expected.gradients[p].numel());
-      const auto want = run_ranks().size() == 1 ? expected.gradients[p].reshape({-1})
+      const auto [begin, end] = all_ranks().share(expected.gradients[p].numel());
+      const auto want = all_ranks().size() == 1 ? expected.gradients[p].reshape({-1})
                                                 : expected.gradients[p].reshape({-1}).narrow(0, begin, end - begin);
       EXPECT_TRUE(at::allclose(shares[p].reshape({-1}), want, 1e-12, 1e-14)) << name_of(shard) << ", parameter " << p;
     }
@@ -314,7 +307,7 @@ class NanBackward final : public Model {
   at::ScalarType dtype() const override { return like_.dtype(); }
   at::Tensor forward(const ForwardInput& input) const override {
     const auto hidden_NH = like_.forward(input);
-    return run_ranks().rank() != kBadRank ? hidden_NH : hidden_NH + (hidden_NH * 0).sqrt();
+    return all_ranks().rank() != kBadRank ? hidden_NH : hidden_NH + (hidden_NH * 0).sqrt();
   }
   at::Tensor lm_head_VH() const override { return like_.lm_head_VH(); }
   std::vector<NamedTensor> parameters() const override { return like_.parameters(); }
@@ -328,18 +321,17 @@ class NanBackward final : public Model {
 };
 
 TEST(Ranks, NameTheRankWhoseGradientIsNotFinite) {
-  if (run_ranks().size() == 1) GTEST_SKIP() << "one process";
+  if (all_ranks().size() == 1) GTEST_SKIP() << "one process";
   const test::TinyModel like(11, 5, at::kFloat);
   const NanBackward model(like);
   const auto trajectories = test::make_trajectories(kGroups, kGroupSize, 4, 6, 11, 0);
-  const AlgorithmCase one =
-      alone([&] { return AlgorithmCase(*test::all_plugins().find_algorithm("d1"), like, trajectories); });
+  const AlgorithmCase one(*test::all_plugins().find_algorithm("d1"), like, trajectories);
   for (const Shard shard : {Shard::kNone, Shard::kOptimizer, Shard::kGradients}) {
     try {
-      policy_gradient(model, *one.loss, one.batch, 1 << 30, shard);
+      policy_gradient(all_ranks(), model, *one.loss, one.batch, 1 << 30, shard);
       FAIL() << "it was taken";
     } catch (const Error& error) {
-      EXPECT_EQ(error.what(), "the gradient of " + run_ranks().name(kBadRank) + " is not finite");
+      EXPECT_EQ(error.what(), "the gradient of " + all_ranks().name(kBadRank) + " is not finite");
     }
   }
 }
@@ -347,7 +339,7 @@ TEST(Ranks, NameTheRankWhoseGradientIsNotFinite) {
 TEST(Ranks, RefuseToDivideAModelThatCannotBeAskedForItsBlocks) {
   test::TinyModel model(11, 5, at::kFloat);
   try {
-    divide_weights(model);
+    divide_weights(all_ranks(), model);
     FAIL() << "it was divided";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("model family " + model.traits().family));

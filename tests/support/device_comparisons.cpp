@@ -1,5 +1,6 @@
 #include "tests/support/device_comparisons.h"
 
+#include "tests/support/alone.h"
 #include "tests/support/golden_backbones.h"
 #include "tests/support/plugins.h"
 #include "tests/support/tiny_model.h"
@@ -102,7 +103,7 @@ struct Update {
     batch.advantage_B = at::arange(kResponses, at::kDouble) - 3.5;
     batch.totals = batch_totals(plan, kResponses, kGroup, /*optimizer_steps=*/1);
     batch.scored_B = scored_positions(plan, kResponses);
-    batch.old_policy = score_views(model, trajectories, plan, all_views(plan), false);
+    batch.old_policy = score_views(alone, model, trajectories, plan, all_views(plan), false);
   }
   Update(const Update&) = delete;
 
@@ -217,7 +218,7 @@ void compare_policy_gradients(at::Device device) {
       for (const bool with_entropy : {false, true}) {
         const SquaredLoss loss(coupling, with_entropy);
         const auto computed = [&](const Model& model, std::int64_t budget) {
-          return policy_gradient(model, loss, update.batch, budget);
+          return policy_gradient(alone, model, loss, update.batch, budget);
         };
         for (const std::int64_t budget : {std::int64_t{1} << 30, std::int64_t{1}}) {
           SCOPED_TRACE(golden.family + ", coupling " + std::to_string(static_cast<int>(coupling)) +

@@ -1,5 +1,6 @@
 #include "tests/support/golden_backbones.h"
 
+#include "tests/support/alone.h"
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
 
@@ -162,7 +163,7 @@ void check_log_probability_case(const GoldenBackboneCase& golden, at::Device dev
   batch.plan = &plan;
   batch.advantage_B = at::ones({plan.response_F.size(0)});
   batch.scored_B = scored_positions(plan, plan.response_F.size(0));
-  const auto computed = policy_gradient(*model, loss, batch, std::int64_t{1} << 30);
+  const auto computed = policy_gradient(alone, *model, loss, batch, std::int64_t{1} << 30);
   EXPECT_TRUE(at::allclose(computed.current_FL.cpu(), file.tensor("logps"), 1e-5, golden.absolute_tolerance));
   const auto scored_tokens = static_cast<double>(file.tensor("target_mask").sum().item<std::int64_t>());
   EXPECT_NEAR(computed.loss, golden.loss, scored_tokens * golden.absolute_tolerance);

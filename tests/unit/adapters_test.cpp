@@ -1,6 +1,7 @@
 // A model's adapters: which projections get one, how they begin, what merging them gives, the frozen weights as the
 // reference policy, and gradients that depend on no division of the work.
 
+#include "tests/support/alone.h"
 #include "tests/support/golden_backbones.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_model.h"
@@ -210,7 +211,7 @@ class Update : public AdaptedModel {
   }
 
   at::Tensor scores(const Model& model, const RowAdapters& adapters = {}) const {
-    return score_views(model, trajectories_, plan_, all_views(plan_), false, adapters).logprob_FL;
+    return score_views(test::alone, model, trajectories_, plan_, all_views(plan_), false, adapters).logprob_FL;
   }
 
   Trajectories trajectories_;
@@ -250,9 +251,9 @@ TEST_P(Update, AReferenceThatMovesIsRefused) {
 TEST_P(Update, DropoutIsTheSameForEveryMemoryBudget) {
   batch_.adapters.dropout = RandomStream(1, "adapter dropout");
   const SquaredSum loss;
-  const auto whole = policy_gradient(*model_, loss, batch_, std::int64_t{1} << 30);
+  const auto whole = policy_gradient(test::alone, *model_, loss, batch_, std::int64_t{1} << 30);
   ASSERT_EQ(whole.gradients.size(), adapter_parameters(*model_).size());
-  const auto tight = policy_gradient(*model_, loss, batch_, 1);
+  const auto tight = policy_gradient(test::alone, *model_, loss, batch_, 1);
   EXPECT_TRUE(tight.two_pass);
   EXPECT_TRUE(at::allclose(whole.current_FL, tight.current_FL, 1e-4, 1e-5));
   for (std::size_t p = 0; p < whole.gradients.size(); ++p) {
@@ -260,13 +261,13 @@ TEST_P(Update, DropoutIsTheSameForEveryMemoryBudget) {
     EXPECT_TRUE(at::allclose(whole.gradients[p], tight.gradients[p], 1e-3, 1e-4 * size)) << p;
   }
   batch_.adapters.dropout = RandomStream(2, "adapter dropout");
-  EXPECT_FALSE(
-      at::allclose(policy_gradient(*model_, loss, batch_, std::int64_t{1} << 30).current_FL, whole.current_FL));
+  EXPECT_FALSE(at::allclose(policy_gradient(test::alone, *model_, loss, batch_, std::int64_t{1} << 30).current_FL,
+                            whole.current_FL));
 }
 
 TEST_P(Update, ScoringWithoutGradientsLeavesNothingOut) {
   batch_.adapters.dropout = RandomStream(1, "adapter dropout");
-  const auto trained = policy_gradient(*model_, SquaredSum(), batch_, std::int64_t{1} << 30).current_FL;
+  const auto trained = policy_gradient(test::alone, *model_, SquaredSum(), batch_, std::int64_t{1} << 30).current_FL;
   EXPECT_FALSE(at::allclose(trained, scores(*model_), 1e-4, 1e-5));
   EXPECT_TRUE(at::equal(scores(*model_), scores(*model_)));
 }

@@ -2,6 +2,7 @@
 
 #include <core/update/policy_update.h>
 
+#include "tests/support/alone.h"
 #include "tests/support/tiny_model.h"
 
 #include <ATen/TensorOperators.h>
@@ -58,10 +59,10 @@ Treated treat(const PolicyUpdateSettings& changed) {
   adam.beta1 = 0.9;
   adam.beta2 = 0.999;
   adam.epsilon = 1e-8;
-  Optimizer optimizer(model.parameters(), adam);
+  Optimizer optimizer(test::alone, model.parameters(), adam);
   const Loaded<LossEstimator> loss(std::make_unique<ClippingLoss>(), "clipping");
   std::vector<LossTreatment> treatments;
-  PolicyUpdate(model, loss, nullptr, optimizer, settings)
+  PolicyUpdate(test::alone, model, loss, nullptr, optimizer, settings)
       .run(responses, {plan}, at::arange(kResponses, at::kFloat) - 1.5F, {}, &treatments);
   EXPECT_EQ(treatments.size(), 1u);
   return {plan, treatments.front()};

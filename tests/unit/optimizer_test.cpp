@@ -3,6 +3,8 @@
 
 #include <drift/error.h>
 
+#include "tests/support/alone.h"
+
 #include <ATen/OpMathType.h>
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
@@ -47,7 +49,7 @@ TEST(Optimizer, IsAdamWWithDecoupledDecay) {
   auto given = settings();
   given.weight_decay = 0.5;
   const auto weight = parameter(1.0f);
-  Optimizer optimizer({weight}, given);
+  Optimizer optimizer(test::alone, {weight}, given);
   // By hand, two steps with gradients 1 and 3.
   double x = 1, m = 0, v = 0;
   int step = 0;
@@ -66,7 +68,7 @@ TEST(Optimizer, ReportsTheNormBeforeClippingAndClipsTheEntireGradient) {
   auto given = settings();
   given.gradient_clip = 1.0;
   const auto clipped = parameter(0.0f), scaled = parameter(0.0f);
-  Optimizer with_clip({clipped}, given), without({scaled}, settings());
+  Optimizer with_clip(test::alone, {clipped}, given), without(test::alone, {scaled}, settings());
   EXPECT_NEAR(with_clip.step({at::tensor({3.0f, 4.0f})}), 5.0, 1e-6);
   without.step({at::tensor({0.6f, 0.8f})});
   EXPECT_TRUE(at::equal(clipped.tensor, scaled.tensor));
@@ -74,7 +76,7 @@ TEST(Optimizer, ReportsTheNormBeforeClippingAndClipsTheEntireGradient) {
 
 TEST(Optimizer, AGradientThatIsNotFiniteChangesNothing) {
   const auto weight = parameter(1.0f);
-  Optimizer optimizer({weight}, settings());
+  Optimizer optimizer(test::alone, {weight}, settings());
   EXPECT_THROW(optimizer.step({at::full({2}, std::numeric_limits<float>::infinity(), at::kFloat)}), Error);
   EXPECT_EQ(weight.tensor[0].item<float>(), 1.0f);
 }
@@ -85,7 +87,7 @@ TEST(Optimizer, ARestartForgetsTheMomentsAndRoundsTheMasters) {
   auto given = settings();
   given.learning_rate = 1e-4;  // less than bfloat16 can resolve next to 1
   const auto kept = parameter(1.0f, at::kBFloat16), rounded = parameter(1.0f, at::kBFloat16);
-  Optimizer going_on({kept}, given), restarting({rounded}, given);
+  Optimizer going_on(test::alone, {kept}, given), restarting(test::alone, {rounded}, given);
   for (int step = 0; step < 40; ++step) {
     going_on.step({gradient});
     restarting.restart();
@@ -97,7 +99,7 @@ TEST(Optimizer, ARestartForgetsTheMomentsAndRoundsTheMasters) {
 
   // A step after a restart is a first step: AdamW's first step is the learning rate whatever the gradient's size.
   const auto weight = parameter(1.0f);
-  Optimizer optimizer({weight}, settings());
+  Optimizer optimizer(test::alone, {weight}, settings());
   optimizer.step({at::full({2}, 100.0, at::kFloat)});
   optimizer.restart();
   optimizer.step({at::full({2}, 0.01, at::kFloat)});
@@ -111,7 +113,7 @@ TEST(Optimizer, WarmsUpAndFallsAsTheScheduleSays) {
   given.final_fraction = 0.2;
   for (const std::string schedule : {"constant", "linear", "cosine"}) {
     given.schedule = schedule;
-    Optimizer optimizer({parameter(0.0f)}, given);
+    Optimizer optimizer(test::alone, {parameter(0.0f)}, given);
     for (int update = 0; update < 20; ++update) {
       const double progress = std::min(1.0, std::max(0, update - 4) / 10.0);
       const double height = schedule == "constant" ? 1.0
@@ -128,7 +130,7 @@ TEST(Optimizer, UpdatesTooSmallForBfloat16AddUp) {
   auto given = settings();
   given.learning_rate = 1e-4;  // of 1, of which bfloat16 knows the next lower neighbour at 1 - 2^-8
   const auto weight = parameter(1.0f, at::kBFloat16);
-  Optimizer optimizer({weight}, given);
+  Optimizer optimizer(test::alone, {weight}, given);
   optimizer.step({at::full({2}, 1.0, at::kFloat)});
   EXPECT_EQ(weight.tensor[0].item<float>(), 1.0f) << "one update is below the resolution";
   for (int update = 1; update < 200; ++update) optimizer.step({at::full({2}, 1.0, at::kFloat)});
@@ -140,7 +142,7 @@ TEST(Optimizer, Bfloat16WeightsAreTheRoundedOnesOfFloat32) {
   given.weight_decay = 0.1;
   given.gradient_clip = 1.0;
   const auto narrow = parameter(1.0f, at::kBFloat16), wide = parameter(1.0f);
-  Optimizer with_masters({narrow}, given), plain({wide}, given);
+  Optimizer with_masters(test::alone, {narrow}, given), plain(test::alone, {wide}, given);
   for (const float gradient : {0.125f, 3.0f, -0.5f, 0.0078125f, 2.0f}) {
     // Gradients may come in either type.
     const double norm = with_masters.step({at::full({2}, gradient, at::kBFloat16)});
@@ -152,7 +154,7 @@ TEST(Optimizer, Bfloat16WeightsAreTheRoundedOnesOfFloat32) {
 TEST(Optimizer, OnlyNarrowParametersHaveMasters) {
   const auto names = [](at::ScalarType type) {
     std::vector<std::string> list;
-    for (const auto& entry : Optimizer({parameter(1.0f, type)}, settings()).state()) {
+    for (const auto& entry : Optimizer(test::alone, {parameter(1.0f, type)}, settings()).state()) {
       list.push_back(entry.name);
       if (entry.name != "updates") {
         EXPECT_EQ(entry.tensor.scalar_type(), at::toOpMathType(type)) << entry.name;
@@ -173,11 +175,11 @@ TEST(Optimizer, ContinuesFromItsStateBitForBit) {
   given.warmup_steps = 2;
   for (const auto type : {at::kFloat, at::kBFloat16}) {
     const auto unbroken = parameter(1.0f, type);
-    Optimizer first({unbroken}, given);
+    Optimizer first(test::alone, {unbroken}, given);
     const auto gradient = [](int step) { return std::vector<at::Tensor>{at::full({2}, 0.3 + step, at::kFloat)}; };
     for (int step = 0; step < 3; ++step) first.step(gradient(step));
     const auto resumed = NamedTensor{"weight", unbroken.tensor.detach().clone().set_requires_grad(true)};
-    Optimizer second({resumed}, given);
+    Optimizer second(test::alone, {resumed}, given);
     second.load_state(first.state());
     EXPECT_EQ(second.learning_rate(), first.learning_rate());
     for (int step = 3; step < 6; ++step) {
@@ -221,7 +223,7 @@ OptimizerSettings with_everything() {
 TEST(Optimizer, MovesAsLibTorchsAdamWDoes) {
   const auto given = with_everything();
   const auto ours = some_parameters(at::kFloat), theirs = some_parameters(at::kFloat);
-  Optimizer optimizer(ours, given);
+  Optimizer optimizer(test::alone, ours, given);
   std::vector<at::Tensor> list;
   for (const auto& one : theirs) list.push_back(one.tensor);
   torch::optim::AdamW libtorch(list, torch::optim::AdamWOptions(given.learning_rate)
@@ -243,7 +245,7 @@ TEST(Optimizer, MovesAsLibTorchsAdamWDoes) {
 std::vector<NamedTensor> trajectory(at::ScalarType type, const OptimizerSettings& given, int threads) {
   at::set_num_threads(threads);
   const auto parameters = some_parameters(type);
-  Optimizer optimizer(parameters, given);
+  Optimizer optimizer(test::alone, parameters, given);
   for (int step = 0; step < 6; ++step) {
     if (step == 3) optimizer.restart();
     optimizer.step(some_gradients(step));
@@ -276,10 +278,10 @@ TEST(Optimizer, AStateGoesFromOneKindOfMomentsToTheOther) {
   for (const auto type : {at::kFloat, at::kBFloat16}) {
     auto given = with_everything();
     const auto parameters = some_parameters(type);
-    Optimizer wide(parameters, given);
+    Optimizer wide(test::alone, parameters, given);
     wide.step(some_gradients(0));
     given.narrow_moments = given.offload = true;
-    Optimizer narrow(parameters, given);
+    Optimizer narrow(test::alone, parameters, given);
     narrow.load_state(wide.state());
     EXPECT_EQ(narrow.steps(), 1);
     const auto before = wide.state(), after = narrow.state();
@@ -288,7 +290,7 @@ TEST(Optimizer, AStateGoesFromOneKindOfMomentsToTheOther) {
       EXPECT_EQ(after[t].tensor.scalar_type(), is_moment ? at::kBFloat16 : at::kFloat) << before[t].name;
       EXPECT_TRUE(at::allclose(after[t].tensor.to(at::kFloat), before[t].tensor, 1.0 / 256, 0)) << before[t].name;
     }
-    Optimizer back(parameters, with_everything());
+    Optimizer back(test::alone, parameters, with_everything());
     back.load_state(narrow.state());
     back.step(some_gradients(1));
     EXPECT_EQ(back.steps(), 2);
@@ -303,7 +305,7 @@ TEST(Optimizer, NarrowSecondMomentsMoveByTheRightAmountOnTheAverage) {
   given.narrow_moments = true;
   constexpr std::int64_t kSize = 20000;
   const auto weight = NamedTensor{"weight", at::zeros({kSize}).set_requires_grad(true)};
-  Optimizer optimizer({weight}, given);
+  Optimizer optimizer(test::alone, {weight}, given);
   const auto second = [&] { return optimizer.state()[2].tensor.to(at::kDouble); };
   for (int step = 0; step < 200; ++step) optimizer.step({at::full({kSize}, 1.0)});
   const double expected = 1 - std::pow(0.999, 200);
@@ -352,14 +354,14 @@ TEST(AdamW, PartsAreTheWhole) {
 }
 
 TEST(Optimizer, AStateOfAnotherModelIsRefused) {
-  Optimizer optimizer({parameter(1.0f)}, settings());
+  Optimizer optimizer(test::alone, {parameter(1.0f)}, settings());
   auto state = optimizer.state();
   state.back().tensor = at::zeros({3});
   EXPECT_THROW(optimizer.load_state(state), Error);
   state.pop_back();
   EXPECT_THROW(optimizer.load_state(state), Error);
-  Optimizer with_masters({parameter(1.0f, at::kBFloat16)}, settings());
-  EXPECT_THROW(with_masters.load_state(Optimizer({parameter(1.0f)}, settings()).state()), Error);
+  Optimizer with_masters(test::alone, {parameter(1.0f, at::kBFloat16)}, settings());
+  EXPECT_THROW(with_masters.load_state(Optimizer(test::alone, {parameter(1.0f)}, settings()).state()), Error);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <core/update/policy_gradient.h>
 #include <drift/error.h>
 
+#include "tests/support/alone.h"
 #include "tests/support/tiny_model.h"
 
 #include <ATen/Parallel.h>
@@ -126,7 +127,7 @@ TEST_P(PolicyGradientTest, EqualsThePlainComputation) {
   const TestLoss loss(GetParam());
   for (const auto row : {PredictionRow::kSame, PredictionRow::kPrevious}) {
     const test::TinyModel model(kVocabulary, 5, at::kDouble, row);
-    const auto computed = policy_gradient(model, loss, batch, kPlenty);
+    const auto computed = policy_gradient(test::alone, model, loss, batch, kPlenty);
     EXPECT_FALSE(computed.two_pass);
     expect_equal(computed.gradients, plain_gradient(model, loss));
   }
@@ -135,19 +136,19 @@ TEST_P(PolicyGradientTest, EqualsThePlainComputation) {
 TEST_P(PolicyGradientTest, EqualsThePlainComputationWithEntropy) {
   const test::TinyModel model(kVocabulary, 5, at::kDouble);
   const TestLoss loss(GetParam(), true);
-  expect_equal(policy_gradient(model, loss, batch, kPlenty).gradients, plain_gradient(model, loss));
+  expect_equal(policy_gradient(test::alone, model, loss, batch, kPlenty).gradients, plain_gradient(model, loss));
 }
 
 TEST_P(PolicyGradientTest, DoesNotDependOnTheMemoryBudgetOrTheThreads) {
   const test::TinyModel model(kVocabulary, 5, at::kDouble);
   const TestLoss loss(GetParam());
-  const auto whole = policy_gradient(model, loss, batch, kPlenty);
+  const auto whole = policy_gradient(test::alone, model, loss, batch, kPlenty);
   const std::int64_t one_row = model.training_bytes_per_row(kPrompt + kLength) + kLength * kVocabulary * 12;
   const int threads_before = at::get_num_threads();
   for (const int threads : {1, 2}) {
     at::set_num_threads(threads);
     for (const std::int64_t rows : {0, 1, 2, 4, 7, 16}) {
-      const auto split = policy_gradient(model, loss, batch, rows * one_row);
+      const auto split = policy_gradient(test::alone, model, loss, batch, rows * one_row);
       EXPECT_NEAR(split.loss, whole.loss, 1e-10) << rows << " rows";
       EXPECT_NEAR(split.metrics.at("term").sum, whole.metrics.at("term").sum, 1e-10);
       EXPECT_EQ(split.metrics.at("term").count, whole.metrics.at("term").count);
@@ -165,8 +166,8 @@ TEST_P(PolicyGradientTest, MatchesFiniteDifferences) {
   const test::TinyModel model(kVocabulary, 5, at::kDouble);
   const TestLoss loss(GetParam());
   auto fixed = batch;
-  fixed.old_policy = score_views(model, trajectories, plan, all_views(plan), false);
-  const auto computed = policy_gradient(model, loss, fixed, kPlenty);
+  fixed.old_policy = score_views(test::alone, model, trajectories, plan, all_views(plan), false);
+  const auto computed = policy_gradient(test::alone, model, loss, fixed, kPlenty);
   const at::NoGradGuard no_gradient;
   constexpr double kStep = 1e-6;
   for (std::size_t p = 0; p < model.parameters().size(); ++p) {
@@ -177,7 +178,7 @@ TEST_P(PolicyGradientTest, MatchesFiniteDifferences) {
       for (const int side : {0, 1}) {
         flat[i] = before + (side == 0 ? kStep : -kStep);
         const at::AutoGradMode gradient(true);
-        values[side] = policy_gradient(model, loss, fixed, kPlenty).loss;
+        values[side] = policy_gradient(test::alone, model, loss, fixed, kPlenty).loss;
       }
       flat[i] = before;
       const double expected = (values[0] - values[1]) / (2 * kStep);
@@ -191,7 +192,7 @@ INSTANTIATE_TEST_SUITE_P(Couplings, PolicyGradientTest,
 
 TEST_F(PolicyGradientTest, SharedContextsAreComputedOnce) {
   const test::TinyModel model(kVocabulary, 5, at::kDouble);
-  const auto computed = policy_gradient(model, TestLoss(Coupling::kBatch), batch, kPlenty);
+  const auto computed = policy_gradient(test::alone, model, TestLoss(Coupling::kBatch), batch, kPlenty);
   // Each of the 2 groups shares its all-masked view; the other 2 views of the 8 responses differ.
   EXPECT_EQ(computed.rows, 2 + 2 * kResponses);
 }
@@ -199,11 +200,11 @@ TEST_F(PolicyGradientTest, SharedContextsAreComputedOnce) {
 TEST_F(PolicyGradientTest, PaddedPromptsGiveWhatUnpaddedOnesGive) {
   const test::TinyModel model(kVocabulary, 5, at::kDouble);
   const TestLoss loss(Coupling::kResponse);
-  const auto unpadded = policy_gradient(model, loss, batch, kPlenty);
+  const auto unpadded = policy_gradient(test::alone, model, loss, batch, kPlenty);
   auto& prompts = trajectories.prompts;
   prompts.tokens_BP = at::cat({at::zeros({kResponses, 3}, at::kLong), prompts.tokens_BP}, 1);
   prompts.mask_BP = at::cat({at::zeros({kResponses, 3}, at::kBool), prompts.mask_BP}, 1);
-  expect_equal(policy_gradient(model, loss, batch, kPlenty).gradients, unpadded.gradients);
+  expect_equal(policy_gradient(test::alone, model, loss, batch, kPlenty).gradients, unpadded.gradients);
 }
 
 /// The bfloat16 model and its float32 twin of equal weights.
@@ -225,10 +226,10 @@ TEST_P(PolicyGradientTest, Bfloat16GradientsAreFloat32OnesWithinItsRounding) {
   const Twins twins(PredictionRow::kSame);
   const TestLoss loss(GetParam(), true);
   // The old policy is fixed: the models then differ in their rounding alone.
-  batch.old_policy = score_views(twins.wide, trajectories, plan, all_views(plan), false);
-  const auto expected = policy_gradient(twins.wide, loss, batch, kPlenty);
+  batch.old_policy = score_views(test::alone, twins.wide, trajectories, plan, all_views(plan), false);
+  const auto expected = policy_gradient(test::alone, twins.wide, loss, batch, kPlenty);
   for (const std::int64_t budget : {kPlenty, std::int64_t{1}}) {
-    const auto computed = policy_gradient(twins.narrow, loss, batch, budget);
+    const auto computed = policy_gradient(test::alone, twins.narrow, loss, batch, budget);
     EXPECT_EQ(computed.current_FL.scalar_type(), at::kFloat);
     // bfloat16 rounds a number of size 1 by up to 2^-8; logits here are about 4.
     EXPECT_LT((computed.current_FL - expected.current_FL).abs().max().item<double>(), 12.0 / 256);
@@ -241,7 +242,7 @@ TEST_P(PolicyGradientTest, Bfloat16GradientsAreFloat32OnesWithinItsRounding) {
 
 TEST_F(PolicyGradientTest, LogProbabilitiesOfABfloat16ModelAreFloat32) {
   const test::TinyModel model(kVocabulary, 32, at::kBFloat16);
-  const auto scores = score_views(model, trajectories, plan, all_views(plan), true);
+  const auto scores = score_views(test::alone, model, trajectories, plan, all_views(plan), true);
   EXPECT_EQ(scores.logprob_FL.scalar_type(), at::kFloat);
   EXPECT_EQ(scores.entropy_FL.scalar_type(), at::kFloat);
   const auto rounded = scores.logprob_FL.to(at::kBFloat16).to(at::kFloat);
@@ -251,7 +252,7 @@ TEST_F(PolicyGradientTest, LogProbabilitiesOfABfloat16ModelAreFloat32) {
 TEST(GradientSum, AddsUpInFloat32WhatBfloat16WouldDrop) {
   for (const std::int64_t workers : {1, 2}) {
     const auto weight = at::ones({1}, at::kBFloat16).set_requires_grad(true);
-    GradientSum sum({weight}, workers);
+    GradientSum sum(test::alone, {weight}, workers);
     // 256 + 1 is 256 in bfloat16.
     sum.backward(0, {weight * 256}, {at::ones({1}, at::kBFloat16)});
     for (int part = 0; part < 10; ++part) sum.backward(part % workers, {weight * 1}, {at::ones({1}, at::kBFloat16)});
@@ -265,7 +266,7 @@ TEST(GradientSum, AddsUpInFloat32WhatBfloat16WouldDrop) {
 // d (a + b) is one tensor for both.
 TEST(GradientSum, KeepsParametersApartThatAutogradGivesOneGradient) {
   const auto a = at::ones({2}).set_requires_grad(true), b = at::ones({2}).set_requires_grad(true);
-  GradientSum sum({a, b}, 1);
+  GradientSum sum(test::alone, {a, b}, 1);
   sum.backward(0, {a + b}, {at::ones({2})});
   sum.backward(0, {a * 3}, {at::ones({2})});
   const auto total = sum.take_total();
@@ -276,14 +277,14 @@ TEST(GradientSum, KeepsParametersApartThatAutogradGivesOneGradient) {
 // Frozen parameters get no gradient, and the others what they get without frozen ones.
 TEST_F(PolicyGradientTest, OnlyTrainableParametersHaveGradients) {
   const test::TinyModel model(kVocabulary, 5, at::kDouble);
-  const auto all = policy_gradient(model, TestLoss(Coupling::kResponse), batch, kPlenty).gradients;
+  const auto all = policy_gradient(test::alone, model, TestLoss(Coupling::kResponse), batch, kPlenty).gradients;
   const std::vector<NamedTensor> parameters = model.parameters();
   for (const char* frozen : {"mix", "head"}) {
     SCOPED_TRACE(frozen);
     const auto found = std::find_if(parameters.begin(), parameters.end(),
                                     [&](const NamedTensor& parameter) { return parameter.name == frozen; });
     found->tensor.set_requires_grad(false);
-    const auto some = policy_gradient(model, TestLoss(Coupling::kResponse), batch, kPlenty).gradients;
+    const auto some = policy_gradient(test::alone, model, TestLoss(Coupling::kResponse), batch, kPlenty).gradients;
     found->tensor.set_requires_grad(true);
     ASSERT_EQ(some.size(), all.size() - 1);
     auto gradient = some.begin();
@@ -301,7 +302,7 @@ class NanLoss final : public LossEstimator {
 
 TEST_F(PolicyGradientTest, ALossThatIsNotFiniteIsAnError) {
   const test::TinyModel model(kVocabulary, 5, at::kDouble);
-  EXPECT_THROW(policy_gradient(model, NanLoss(), batch, kPlenty), Error);
+  EXPECT_THROW(policy_gradient(test::alone, model, NanLoss(), batch, kPlenty), Error);
 }
 
 TEST_F(PolicyGradientTest, UnattendedPositionsAreMaskedAsKeysAndMakeAContextOfTheirOwn) {
@@ -317,9 +318,9 @@ TEST_F(PolicyGradientTest, UnattendedPositionsAreMaskedAsKeysAndMakeAContextOfTh
   EXPECT_TRUE(response_BL[0].all().item<bool>());
   EXPECT_TRUE(at::equal(response_BL[1], plan.attended_FL[3]));
 
-  const auto partly = score_views(model, trajectories, plan, {3}, false).logprob_FL;
+  const auto partly = score_views(test::alone, model, trajectories, plan, {3}, false).logprob_FL;
   plan.attended_FL = at::Tensor();
-  EXPECT_FALSE(at::allclose(partly, score_views(model, trajectories, plan, {3}, false).logprob_FL));
+  EXPECT_FALSE(at::allclose(partly, score_views(test::alone, model, trajectories, plan, {3}, false).logprob_FL));
 }
 
 }  // namespace

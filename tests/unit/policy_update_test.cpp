@@ -4,6 +4,7 @@
 #include <core/update/reference_policy.h>
 #include <drift/error.h>
 
+#include "tests/support/alone.h"
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"
 #include "tests/support/tiny_model.h"
@@ -86,8 +87,8 @@ struct PolicyUpdateTest : ::testing::Test {
     settings.group_size = 2;
     settings.memory_budget = std::int64_t{1} << 30;
     const Loaded<LossEstimator> loss(std::make_unique<WatchingLoss>(reference != nullptr, old), "watching");
-    optimizer.emplace(model.parameters(), optimizer_settings);
-    return PolicyUpdate(model, loss, reference, *optimizer, settings)
+    optimizer.emplace(test::alone, model.parameters(), optimizer_settings);
+    return PolicyUpdate(test::alone, model, loss, reference, *optimizer, settings)
         .run(trajectories, plans, at::arange(kResponses, at::kFloat) - 1.5F);
   }
 

@@ -7,6 +7,7 @@
 #include <core/update/policy_update.h>
 #include <drift/plan_builder.h>
 
+#include "tests/support/alone.h"
 #include "tests/support/rollouts.h"
 #include "tests/support/tiny_model.h"
 
@@ -67,7 +68,7 @@ struct RolloutCorrectionTest : ::testing::Test {
   /// Log-probabilities of the tokens in the states that committed them, [B, L].
   at::Tensor truth(const Model& model) const {
     const auto plan = all_states();
-    const auto scores = score_views(model, trajectories, plan, all_views(plan), false);
+    const auto scores = score_views(test::alone, model, trajectories, plan, all_views(plan), false);
     const auto own_FL = scores.logprob_FL * scored_when_committed(trajectories, plan);
     return own_FL.view({kResponses, 2, kLength}).sum(1).to(at::kFloat);
   }
@@ -105,7 +106,7 @@ TEST_F(RolloutCorrectionTest, OnlyAViewOfExactlyThatStateCounts) {
 TEST_F(RolloutCorrectionTest, EqualLogProbabilitiesHaveTheWeightOne) {
   const test::TinyModel model(kVocabulary, 5, at::kFloat);
   trajectories.commit_logprob_BL = truth(model);
-  const auto correction = rollout_correction(model, trajectories, all_states(), 2);
+  const auto correction = rollout_correction(test::alone, model, trajectories, all_states(), 2);
   EXPECT_TRUE(at::equal(correction.weight_BL, at::ones({kResponses, kLength})));
   EXPECT_EQ(correction.tokens, 8);
   EXPECT_EQ(correction.weight_sum, 8);
@@ -126,7 +127,7 @@ TEST_F(RolloutCorrectionTest, AHandMadeExample) {
   add_view(builder, 0, {2, 3}, {2, 3});
   add_view(builder, 1, {2, 3}, {3});  // positions 0, 1 and 2 of the second response are scored nowhere
   const auto plan = builder.finish(1);
-  const auto correction = rollout_correction(model, trajectories, plan, /*cap=*/2);
+  const auto correction = rollout_correction(test::alone, model, trajectories, plan, /*cap=*/2);
   const std::vector<double> weights = {1, 0.5, 1.5, 2, 1, 1, 1, 0.5};
   EXPECT_THAT(test::numbers(correction.weight_BL), Pointwise(DoubleNear(1e-6), weights));
   EXPECT_EQ(correction.tokens, 5);
@@ -142,7 +143,8 @@ TEST_F(RolloutCorrectionTest, AHandMadeExample) {
   batch.tokens.advantage_BL = batch.advantage_B.unsqueeze(1) * correction.weight_BL;
   batch.totals = batch_totals(plan, kResponses, 2, 1);
   batch.scored_B = scored_positions(plan, kResponses);
-  EXPECT_NEAR(policy_gradient(model, Reinforce(), batch, 1 << 30).loss, std::log(11) * (8.5 - 1.5) / 7, 1e-6);
+  EXPECT_NEAR(policy_gradient(test::alone, model, Reinforce(), batch, 1 << 30).loss, std::log(11) * (8.5 - 1.5) / 7,
+              1e-6);
 }
 
 TEST_F(RolloutCorrectionTest, TheGradientIsThatOfTheWeightedLoss) {
@@ -154,11 +156,11 @@ TEST_F(RolloutCorrectionTest, TheGradientIsThatOfTheWeightedLoss) {
   batch.advantage_B = test::vector_tensor({1, -3});
   // Constants: the weights are those of the policy that wrote the responses.
   batch.tokens.advantage_BL =
-      batch.advantage_B.unsqueeze(1) * rollout_correction(model, trajectories, plan, 2).weight_BL;
+      batch.advantage_B.unsqueeze(1) * rollout_correction(test::alone, model, trajectories, plan, 2).weight_BL;
   batch.totals = batch_totals(plan, kResponses, 2, 1);
   batch.scored_B = scored_positions(plan, kResponses);
-  const auto loss = [&] { return policy_gradient(model, Reinforce(), batch, 1 << 30).loss; };
-  const auto computed = policy_gradient(model, Reinforce(), batch, 1 << 30);
+  const auto loss = [&] { return policy_gradient(test::alone, model, Reinforce(), batch, 1 << 30).loss; };
+  const auto computed = policy_gradient(test::alone, model, Reinforce(), batch, 1 << 30);
   const auto parameters = model.parameters();
   constexpr double kStep = 1e-5;
   for (std::size_t p = 0; p < parameters.size(); ++p) {
@@ -178,11 +180,12 @@ TEST_F(RolloutCorrectionTest, TheGradientIsThatOfTheWeightedLoss) {
 TEST_F(RolloutCorrectionTest, AWeightDependsOnItsResponseAlone) {
   const test::TinyModel model(kVocabulary, 5, at::kDouble);
   const auto plan = all_states();
-  const auto whole = rollout_correction(model, trajectories, plan, 0.3);
+  const auto whole = rollout_correction(test::alone, model, trajectories, plan, 0.3);
   EXPECT_GT(whole.capped, 0);
   EXPECT_LT(whole.capped, 8);
   for (std::int64_t b = 0; b < kResponses; ++b) {
-    const auto alone = rollout_correction(model, trajectories, select_views(plan, {2 * b, 2 * b + 1}, at::kCPU), 0.3);
+    const auto alone =
+        rollout_correction(test::alone, model, trajectories, select_views(plan, {2 * b, 2 * b + 1}, at::kCPU), 0.3);
     EXPECT_TRUE(at::equal(alone.weight_BL[b], whole.weight_BL[b]));
     EXPECT_TRUE(at::equal(alone.weight_BL[1 - b], at::ones({kLength})));
   }
@@ -203,9 +206,9 @@ UpdateResults update(const Trajectories& trajectories, const MaskPlan& plan, con
   settings.beta1 = 0.9;
   settings.beta2 = 0.999;
   settings.epsilon = 1e-8;
-  Optimizer optimizer(model.parameters(), settings);
+  Optimizer optimizer(test::alone, model.parameters(), settings);
   const Loaded<LossEstimator> loss(std::make_unique<Reinforce>(), "reinforce");
-  PolicyUpdate step(model, loss, nullptr, optimizer,
+  PolicyUpdate step(test::alone, model, loss, nullptr, optimizer,
                     {.group_size = 2, .views_per_update = views_per_update, .memory_budget = 1 << 30});
   UpdateResults results;
   const auto advantage_B = at::tensor({1.0F, -3.0F});
@@ -228,7 +231,7 @@ TEST_F(RolloutCorrectionTest, WeightsOfOneAreTheUpdateWithoutThemBitForBit) {
 TEST_F(RolloutCorrectionTest, ViewsCanBeDividedAmongOptimizerSteps) {
   const test::TinyModel model(kVocabulary, 5, at::kDouble);
   const auto plan = all_states();
-  const std::vector<at::Tensor> weights_BL = {rollout_correction(model, trajectories, plan, 2).weight_BL};
+  const std::vector<at::Tensor> weights_BL = {rollout_correction(test::alone, model, trajectories, plan, 2).weight_BL};
   const auto whole = update(trajectories, plan, weights_BL, 0, 0).result.loss;
   EXPECT_NEAR(update(trajectories, plan, weights_BL, 0, 1).result.loss, whole, 1e-12);
   EXPECT_NEAR(update(trajectories, plan, weights_BL, 0, 2).result.loss, whole, 1e-12);

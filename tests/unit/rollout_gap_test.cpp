@@ -8,6 +8,7 @@
 #include <drift/plan_builder.h>
 #include <drift/rollout.h>
 
+#include "tests/support/alone.h"
 #include "tests/support/golden_backbones.h"
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
@@ -45,7 +46,7 @@ struct RecordedLogProbabilities : ::testing::Test {
       }
     }
     const auto plan = builder.finish(1);
-    const auto scores = score_views(model, trajectories, plan, all_views(plan), false);
+    const auto scores = score_views(test::alone, model, trajectories, plan, all_views(plan), false);
     trajectories.commit_logprob_BL = scores.logprob_FL.view({kResponses, kLength / 2, kLength}).sum(1).to(at::kFloat);
   }
 
@@ -56,7 +57,7 @@ struct RecordedLogProbabilities : ::testing::Test {
 TEST_F(RecordedLogProbabilities, OfCompleteStatesHaveNoGap) {
   record_the_truth();
   for (std::int64_t step = 1; step < 4; ++step) {
-    EXPECT_LT(rollout_gap(model, trajectories, kResponses, kRandom, step).largest, 1e-6);
+    EXPECT_LT(rollout_gap(test::alone, model, trajectories, kResponses, kRandom, step).largest, 1e-6);
   }
 }
 
@@ -64,7 +65,7 @@ TEST_F(RecordedLogProbabilities, DifferByWhatTheyAreOffInEitherDirection) {
   record_the_truth();
   trajectories.commit_logprob_BL.narrow(1, 0, 3).sub_(0.5);
   trajectories.commit_logprob_BL.narrow(1, 3, 3).add_(0.5);
-  const auto gap = rollout_gap(model, trajectories, kResponses, kRandom, 1);
+  const auto gap = rollout_gap(test::alone, model, trajectories, kResponses, kRandom, 1);
   EXPECT_NEAR(gap.mean, 0.5, 1e-6);
   EXPECT_NEAR(gap.largest, 0.5, 1e-6);
 }
@@ -74,29 +75,29 @@ TEST_F(RecordedLogProbabilities, OneResponseIsMeasuredAtTheTokensOfOneStep) {
   trajectories.commit_logprob_BL[0][0].sub_(1);
   std::set<double> means;
   for (std::int64_t step = 1; step < 20; ++step) {
-    means.insert(std::round(1e4 * rollout_gap(model, trajectories, 1, kRandom, step).mean) / 1e4);
+    means.insert(std::round(1e4 * rollout_gap(test::alone, model, trajectories, 1, kRandom, step).mean) / 1e4);
   }
   EXPECT_EQ(means, (std::set<double>{0, 0.5})) << "one of the two tokens of the first step is off, and no other";
 }
 
 TEST_F(RecordedLogProbabilities, ThreadsAndTheRestOfTheBatchChangeNothing) {
-  const auto whole = rollout_gap(model, trajectories, kResponses, kRandom, 1);
-  const auto one = rollout_gap(model, trajectories, 1, kRandom, 1);
+  const auto whole = rollout_gap(test::alone, model, trajectories, kResponses, kRandom, 1);
+  const auto one = rollout_gap(test::alone, model, trajectories, 1, kRandom, 1);
   EXPECT_NE(whole.mean, one.mean);
   const auto group = select_responses(trajectories, at::arange(kGroup, at::kLong));
-  EXPECT_EQ(rollout_gap(model, group, 1, kRandom, 1).mean, one.mean);
+  EXPECT_EQ(rollout_gap(test::alone, model, group, 1, kRandom, 1).mean, one.mean);
   const int threads_before = at::get_num_threads();
   for (const int threads : {1, 2}) {
     at::set_num_threads(threads);
-    EXPECT_EQ(rollout_gap(model, trajectories, kResponses, kRandom, 1).mean, whole.mean);
+    EXPECT_EQ(rollout_gap(test::alone, model, trajectories, kResponses, kRandom, 1).mean, whole.mean);
   }
   at::set_num_threads(threads_before);
 }
 
 TEST_F(RecordedLogProbabilities, AreNotComparedWhereNothingIsAskedForOrCommitted) {
-  EXPECT_TRUE(std::isnan(rollout_gap(model, trajectories, 0, kRandom, 1).mean));
+  EXPECT_TRUE(std::isnan(rollout_gap(test::alone, model, trajectories, 0, kRandom, 1).mean));
   trajectories.step_BL.fill_(-1);
-  EXPECT_TRUE(std::isnan(rollout_gap(model, trajectories, kResponses, kRandom, 1).largest));
+  EXPECT_TRUE(std::isnan(rollout_gap(test::alone, model, trajectories, kResponses, kRandom, 1).largest));
 }
 
 /// Mean over some steps of the gap of a decoder on a small backbone, float32.
@@ -117,7 +118,7 @@ RolloutGap gap_of(const char* family, const char* decoder, const Settings& setti
   rollout->generate(input, made);
   RolloutGap sum{0, 0};
   for (std::int64_t step = 1; step <= 8; ++step) {
-    const auto gap = rollout_gap(*model, made, kResponses, kRandom, step);
+    const auto gap = rollout_gap(test::alone, *model, made, kResponses, kRandom, step);
     sum.mean += gap.mean / 8;
     sum.largest = std::max(sum.largest, gap.largest);
   }

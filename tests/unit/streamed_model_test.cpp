@@ -3,6 +3,7 @@
 #include <core/boundary/streamed_model.h>
 #include <core/nn/block_weights.h>
 
+#include "tests/support/alone.h"
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
 
@@ -44,7 +45,7 @@ class StreamedModel : public testing::TestWithParam<std::tuple<std::string, std:
 
 TEST_P(StreamedModel, ComputesTheSameBits) {
   const ModelShapes shapes(registry(), config(), WhichAdapters::kAll);
-  const auto held = open_initial_model(shapes), streamed = open_streamed_model(shapes);
+  const auto held = open_initial_model(test::alone, shapes), streamed = open_streamed_model(shapes);
   for (int again = 0; again < 2; ++again) {
     const auto expected = held->forward({some_tokens(3), {}, {}});
     EXPECT_TRUE(at::equal(streamed->forward({some_tokens(3), {}, {}}), expected));
@@ -70,7 +71,7 @@ TEST_P(StreamedModel, HoldsOneBlock) {
 // As the rows of a small model are scored: each worker's forward needs the blocks in its own order.
 TEST_P(StreamedModel, WorkersDoNotDisturbEachOther) {
   const ModelShapes shapes(registry(), config(), WhichAdapters::kAll);
-  const auto held = open_initial_model(shapes), streamed = open_streamed_model(shapes);
+  const auto held = open_initial_model(test::alone, shapes), streamed = open_streamed_model(shapes);
   std::vector<at::Tensor> expected(8), found(8);
   const auto forward = [&](const Model& model, std::vector<at::Tensor>& into) {
     parallel_rows(2, 8, [&](std::int64_t, std::int64_t begin, std::int64_t end) {

@@ -3,6 +3,7 @@
 #include <core/rollout/trajectory_record.h>
 #include <core/update/commit_states.h>
 
+#include "tests/support/alone.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_model.h"
 
@@ -51,7 +52,7 @@ double entropy_of(const Model& model, const Trajectories& made, std::int64_t b, 
 }
 
 TEST_F(Responses, EntropyIsThatOfTheDistributionThatCommittedTheToken) {
-  const auto entropy_BL = commit_entropies(model, made);
+  const auto entropy_BL = commit_entropies(test::alone, model, made);
   for (std::int64_t b = 0; b < made.tokens_BL.size(0); ++b) {
     for (std::int64_t i = 0; i < kLength; ++i) {
       const float measured = entropy_BL[b][i].item<float>();
@@ -66,7 +67,7 @@ TEST_F(Responses, EntropyIsThatOfTheDistributionThatCommittedTheToken) {
 
 TEST_F(Responses, AreTheSameAfterAFile) {
   const test::TemporaryFolder folder;
-  const auto entropy_BL = commit_entropies(model, made);
+  const auto entropy_BL = commit_entropies(test::alone, model, made);
   std::string lines;
   for (std::int64_t b = 0; b < 4; ++b) {
     const std::string object = to_json(trajectory_record(made, b, entropy_BL)).dump();

@@ -5,6 +5,7 @@
 #include <core/update/policy_gradient.h>
 #include <core/update/policy_update.h>
 
+#include "tests/support/alone.h"
 #include "tests/support/plugins.h"
 #include "tests/support/tiny_model.h"
 
@@ -63,7 +64,7 @@ struct UpdateParts : testing::Test {
     batch.scored_B = step.scored_B;
     batch.share = step.share;
     batch.reference_is_old_policy = true;
-    return policy_gradient(model, loss, batch, kPlenty);
+    return policy_gradient(test::alone, model, loss, batch, kPlenty);
   }
 
   UpdateStep step_on(const LossEstimator& loss, const std::vector<std::int64_t>& views) const {

@@ -5,6 +5,7 @@
 #include <core/update/value_model.h>
 #include <drift/error.h>
 
+#include "tests/support/alone.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_model.h"
 
@@ -127,7 +128,8 @@ struct ValueModelTest : testing::Test {
   }
 
   ValueModel make() const {
-    return {settings, Loaded<Model>(std::make_unique<test::TinyModel>(kVocabulary, kHidden, at::kDouble), "tiny")};
+    return {test::alone, settings,
+            Loaded<Model>(std::make_unique<test::TinyModel>(kVocabulary, kHidden, at::kDouble), "tiny")};
   }
   TokenAdvantages tokens(const ValueModel& model) const {
     return generalised_advantages(plan, model.estimate(trajectories, plan), reward_B, settings.discount);

@@ -3,6 +3,7 @@
 #include <core/base/phase_timer.h>
 #include <core/boundary/checked.h>
 #include <core/boundary/model_policy.h>
+#include <core/ranks/ranks.h>
 #include <core/rollout/together.h>
 #include <core/train/group_filter.h>
 #include <core/train/training_task.h>
@@ -40,15 +41,16 @@ ClaimBatch ClaimBatches::draw(std::int64_t number, bool entropies) const {
   input.random = random_.child("rollout");
   input.step = number;
   input.prompts = prompts_.encode(items, group_size_, checked_response_length(*rollout_));
+  Ranks alone;
   ClaimBatch batch;
   batch.number = number;
   batch.groups = prompts_per_step_;
   const PhaseTimer timer;
-  generate_together(*rollout_, model_, input, batch.made);
+  generate_together(alone, *rollout_, model_, input, batch.made);
   batch.rollout_seconds = timer.seconds();
-  if (entropies) batch.entropy_BL = commit_entropies(model_, batch.made);
+  if (entropies) batch.entropy_BL = commit_entropies(alone, model_, batch.made);
 
-  const auto scored = score_responses(items, batch.made, group_size_, judge_, prompts_, model_.traits(), score_);
+  const auto scored = score_responses(alone, items, batch.made, group_size_, judge_, prompts_, model_.traits(), score_);
   GroupFilterInput rewards;
   rewards.rewards_B = scored.reward_B;
   rewards.group_size = group_size_;

@@ -3,6 +3,7 @@
 #include <core/base/phase_timer.h>
 #include <core/base/unknown.h>
 #include <core/boundary/checked.h>
+#include <core/ranks/ranks.h>
 #include <core/update/policy_gradient.h>
 #include <core/update/policy_update.h>
 
@@ -63,12 +64,14 @@ MeasuredUpdate measure_update(const Model& model, const UpdateSetting& setting, 
   const UpdateStep step = update_step(batch.kept, batch.advantage_B, plan, checked_coupling(*setting.loss),
                                       all_views(plan), batches.group_size());
   const LossNeeds needs = checked_needs(*setting.loss);
+  Ranks alone;
   UpdateBatch work = update_batch(step);
   work.reference_is_old_policy = needs.reference;
   if (needs.reference && needs.entropy)
-    work.old_policy = score_views(model, step.trajectories, step.plan, all_views(step.plan), /*want_entropy=*/true);
+    work.old_policy =
+        score_views(alone, model, step.trajectories, step.plan, all_views(step.plan), /*want_entropy=*/true);
   const PhaseTimer timer;
-  PolicyGradient gradient = policy_gradient(model, *setting.loss, work, memory_budget);
+  PolicyGradient gradient = policy_gradient(alone, model, *setting.loss, work, memory_budget);
   const double seconds = timer.seconds();
 
   const auto responses = static_cast<double>(batch.kept.tokens_BL.size(0));

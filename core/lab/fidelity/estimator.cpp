@@ -2,6 +2,7 @@
 
 #include <core/base/trainable.h>
 #include <core/boundary/checked.h>
+#include <core/ranks/ranks.h>
 #include <core/update/policy_update.h>
 
 #include <ATen/TensorOperators.h>
@@ -34,13 +35,15 @@ GradientEstimate GradientEstimator::estimate(const Trajectories& responses, cons
   }
   const UpdateStep update =
       update_step(responses, advantage_B, plan, checked_coupling(loss_), all_views(plan), settings_.group_size);
+  Ranks alone;
   UpdateBatch batch = update_batch(update);
   const LossNeeds needs = checked_needs(loss_);
   if (needs.reference) {
-    batch.reference = score_views(model_, update.trajectories, update.plan, all_views(update.plan), needs.entropy);
+    batch.reference =
+        score_views(alone, model_, update.trajectories, update.plan, all_views(update.plan), needs.entropy);
     estimate.rows += batch.reference.rows;
   }
-  const auto gradient = policy_gradient(model_, loss_, batch, settings_.memory_budget);
+  const auto gradient = policy_gradient(alone, model_, loss_, batch, settings_.memory_budget);
   estimate.rows += gradient.rows;
   std::vector<at::Tensor> flat;
   for (const auto& one : gradient.gradients) flat.push_back(one.reshape({-1}).to(at::kCPU, at::kDouble));

@@ -11,6 +11,10 @@
 
 #include <nccl.h>
 
+namespace drift {
+Ranks& all_ranks();  // on_ranks.cpp
+}
+
 struct HostNcclRanks {
   int rank, size;
 };
@@ -31,7 +35,7 @@ at::Tensor elements(const void* data, std::size_t count, ncclDataType_t type) {
 
 /// In the order of the ranks.
 at::Tensor sum_over_ranks(const at::Tensor& mine_E) {
-  const auto all_RE = drift::run_ranks().all_gather(mine_E).view({-1, mine_E.numel()});
+  const auto all_RE = drift::all_ranks().all_gather(mine_E).view({-1, mine_E.numel()});
   auto sum_E = all_RE[0].clone();
   for (std::int64_t r = 1; r < all_RE.size(0); ++r) sum_E.add_(all_RE[r]);
   return sum_E;
@@ -70,7 +74,7 @@ ncclResult_t ncclGroupStart() {
 
 ncclResult_t ncclGroupEnd() {
   const Group ended = std::exchange(group, {});
-  for (const std::string& others : drift::run_ranks().all_gather(ended.calls)) {
+  for (const std::string& others : drift::all_ranks().all_gather(ended.calls)) {
     if (others != ended.calls) return ncclInvalidUsage;
   }
   for (const auto& work : ended.work) work();
@@ -96,7 +100,7 @@ ncclResult_t ncclAllGather(const void* send, void* receive, std::size_t count, n
                            cudaStream_t) {
   return call("all gather", count, type, 0, [=] {
     elements(receive, count * static_cast<std::size_t>(ranks->size), type)
-        .copy_(drift::run_ranks().all_gather(elements(send, count, type)));
+        .copy_(drift::all_ranks().all_gather(elements(send, count, type)));
   });
 }
 
@@ -112,6 +116,6 @@ ncclResult_t ncclBroadcast(const void* send, void* receive, std::size_t count, n
                            ncclComm_t ranks, cudaStream_t) {
   return call("broadcast", count, type, root, [=] {
     const auto mine_E = elements(send, ranks->rank == root ? count : 0, type);
-    elements(receive, count, type).copy_(drift::run_ranks().all_gather(mine_E));
+    elements(receive, count, type).copy_(drift::all_ranks().all_gather(mine_E));
   });
 }
