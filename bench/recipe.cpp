@@ -50,13 +50,13 @@ Recipe::Recipe(int count, char** arguments) {
     config_ = resolve_config(load_document(file, overrides), registry_, ConfigPurpose::kTrain);
   }
   prepare_device(config_);
-  model_ = open_initial_model(alone_, {registry_, config_, WhichAdapters::kAll});
+  model_ = open_initial_model(alone_, {host_, config_, WhichAdapters::kAll});
   policy_.emplace(*model_);
 }
 
 Prompts Recipe::prompts() const {
-  const auto task = create_component<Task>(registry_, config_, "task");
-  const auto rollout = create_component<Rollout>(registry_, config_, "rollout");
+  const auto task = create_component<Task>(host_, config_, "task");
+  const auto rollout = create_component<Rollout>(host_, config_, "rollout");
   const auto train = config_.get<TrainSettings>();
   std::vector<TaskItem> items(static_cast<std::size_t>(train.prompts_per_step));
   for (std::size_t i = 0; i < items.size(); ++i)

@@ -6,7 +6,6 @@
 #include <core/plugin/plugin_loader.h>
 #include <core/ranks/ranks.h>
 
-#include <drift/registry.h>
 #include <drift/rollout.h>
 
 #include <optional>
@@ -22,7 +21,7 @@ class Recipe {
   Recipe(int count, char** arguments);
 
   const RunConfig& config() const { return config_; }
-  const Registry& registry() const { return registry_; }
+  RunHost& host() const { return host_; }
   int rounds() const { return rounds_; }
 
   /// With the prompts of the first training step.
@@ -36,6 +35,7 @@ class Recipe {
   int rounds_ = 0;
   Registry registry_;
   PluginLoader loader_{registry_};
+  mutable RunHost host_{registry_};
   RunConfig config_;
   Ranks alone_;
   bool random_weights_ = false;

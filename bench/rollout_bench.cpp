@@ -31,7 +31,7 @@ void print(const char* name, const std::vector<double>& seconds) {
 void run(int count, char** arguments) {
   const Recipe recipe(count, arguments);
   const at::NoGradGuard no_gradient;
-  const auto rollout = create_component<Rollout>(recipe.registry(), recipe.config(), "rollout");
+  const auto rollout = create_component<Rollout>(recipe.host(), recipe.config(), "rollout");
   const RolloutInput input = recipe.rollout_input();
   Trajectories trajectories;
   std::vector<double> wall, processor;

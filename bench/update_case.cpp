@@ -108,7 +108,7 @@ UpdateCases::UpdateCases(const UpdateShape& shape, at::ScalarType type, at::Devi
   const ComponentEntry* entry = registry_.find(ComponentKind::kModel, "llada");
   if (entry == nullptr) throw std::runtime_error("the plugin llada is not built");
   const ModelConfig config{config_json(shape), type, device};
-  auto made = make_component(*entry, Parameters(entry->params, {}), &config);
+  auto made = host_.make(*entry, Parameters(entry->params, {}), &config);
   model_.reset(dynamic_cast<Model*>(made.release()));
   const at::NoGradGuard no_gradient;
   model_->initialize(RandomStream(1, "update bench"));
@@ -119,7 +119,7 @@ std::unique_ptr<Rollout> UpdateCases::rollout(const std::string& name,
                                               const std::map<std::string, Parameter::Value>& settings) const {
   const ComponentEntry* entry = registry_.find(ComponentKind::kRollout, name);
   if (entry == nullptr) throw std::runtime_error("the plugin " + name + " is not built");
-  auto made = make_component(*entry, Parameters(entry->params, settings), nullptr);
+  auto made = host_.make(*entry, Parameters(entry->params, settings), nullptr);
   return std::unique_ptr<Rollout>(dynamic_cast<Rollout*>(made.release()));
 }
 
@@ -133,9 +133,9 @@ std::unique_ptr<UpdateCases::Case> UpdateCases::make(const UpdateAlgorithm& algo
                                      ConfigPurpose::kTrain);
   auto one = std::make_unique<Case>();
   one->graphs = algorithm.graphs;
-  one->loss = create_component<LossEstimator>(registry_, config, "algorithm.loss");
+  one->loss = create_component<LossEstimator>(host_, config, "algorithm.loss");
   one->loss->needs(one->needs);
-  const auto masking = create_component<MaskingStrategy>(registry_, config, "algorithm.masking");
+  const auto masking = create_component<MaskingStrategy>(host_, config, "algorithm.masking");
   MaskingInput input;
   input.trajectories = &trajectories_;
   input.random = RandomStream(1, "masking");

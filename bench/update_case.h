@@ -77,6 +77,7 @@ class UpdateCases {
   UpdateShape shape_;
   Registry registry_;
   PluginLoader loader_{registry_};
+  mutable RunHost host_{registry_};
   std::unique_ptr<Model> model_;
   Trajectories trajectories_;
 };

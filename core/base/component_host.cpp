@@ -8,46 +8,19 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <mutex>
-#include <set>
-#include <string_view>
-#include <utility>
 
 namespace drift {
-namespace {
 
-struct Ratio {
-  double sum = 0, count = 0;
-};
-
-struct Shared {
-  std::mutex mutex;
-  std::uint64_t seed = 0;
-  std::set<std::string> warned;
-  std::map<std::string, Ratio, std::less<>> metrics;
-};
-
-Shared& shared() {
-  static Shared all;
-  return all;
-}
-
-class ComponentHost final : public Host {
+class RunHost::OfComponent final : public Host {
  public:
-  ComponentHost(ComponentKind kind, std::string name) : kind_(kind_name(kind)), name_(std::move(name)) {}
+  OfComponent(RunHost& run, ComponentKind kind, std::string name)
+      : run_(run), kind_(kind_name(kind)), name_(std::move(name)) {}
 
   void log(LogLevel level, std::string_view text) override {
     level == LogLevel::kWarning ? log_warning(line(text)) : log_info(line(text));
   }
 
-  void warn_once(std::string_view text) override {
-    const std::string warning = line(text);
-    {
-      const std::lock_guard lock(shared().mutex);
-      if (!shared().warned.insert(warning).second) return;
-    }
-    log_warning(warning);
-  }
+  void warn_once(std::string_view text) override { run_.warn_once(line(text)); }
 
   void metric(std::string_view name, double sum, double count) override {
     check_metric_name(name);
@@ -55,32 +28,64 @@ class ComponentHost final : public Host {
       throw Error(
           "a component that is called `loss` cannot report metrics: in metrics.jsonl, `loss/NAME` is the loss's",
           "give it another name");
-    const std::lock_guard lock(shared().mutex);
-    Ratio& ratio = shared().metrics[name_ + "/" + std::string(name)];
+    const std::lock_guard lock(run_.mutex_);
+    Ratio& ratio = run_.metrics_[name_ + "/" + std::string(name)];
     ratio.sum += sum;
     ratio.count += count;
   }
 
   RandomStream random(std::string_view name) const override {
-    const std::lock_guard lock(shared().mutex);
-    return RandomStream(shared().seed, kind_).child(name_).child(name);
+    return RandomStream(run_.seed_, kind_).child(name_).child(name);
   }
 
  private:
   std::string line(std::string_view text) const { return kind_ + " `" + name_ + "`: " + std::string(text); }
 
+  RunHost& run_;
   std::string kind_, name_;
 };
 
-Host& host_of(const ComponentEntry& entry) {
-  static std::map<std::pair<ComponentKind, std::string>, std::unique_ptr<ComponentHost>> hosts;
-  const std::lock_guard lock(shared().mutex);
-  auto& host = hosts[{entry.kind, entry.name}];
-  if (!host) host = std::make_unique<ComponentHost>(entry.kind, entry.name);
-  return *host;
+std::unique_ptr<Component> RunHost::make(const ComponentEntry& entry, const Parameters& params,
+                                         const ModelConfig* model_config) {
+  ComponentContext context;
+  context.params = &params;
+  context.model_config = model_config;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& host = hosts_[{entry.kind, entry.name}];
+    if (!host) host = std::make_shared<OfComponent>(*this, entry.kind, entry.name);
+    context.host = host.get();
+  }
+  return entry.create(context);
 }
 
-}  // namespace
+void RunHost::warn_once(const std::string& text) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!warned_.insert(text).second) return;
+  }
+  log_warning(text);
+}
+
+// What every rank computes is counted by each of them, which does not change its mean.
+std::map<std::string, double, std::less<>> RunHost::take_metrics(Ranks& ranks) {
+  const std::lock_guard lock(mutex_);
+  nlohmann::json own = nlohmann::json::object();
+  for (const auto& [name, ratio] : metrics_) own[name] = {ratio.sum, ratio.count};
+  metrics_.clear();
+  std::map<std::string, Ratio, std::less<>> sums;
+  for (const nlohmann::json& of_rank : ranks.gather_json(own)) {
+    for (const auto& [name, ratio] : of_rank.items()) {
+      sums[name].sum += ratio[0].get<double>();
+      sums[name].count += ratio[1].get<double>();
+    }
+  }
+  std::map<std::string, double, std::less<>> means;
+  for (const auto& [name, ratio] : sums) {
+    if (ratio.count != 0) means[name] = ratio.sum / ratio.count;
+  }
+  return means;
+}
 
 void check_metric_name(std::string_view name) {
   const auto allowed = [](char c) {
@@ -88,15 +93,6 @@ void check_metric_name(std::string_view name) {
   };
   if (name.empty() || !std::ranges::all_of(name, allowed))
     throw Error("`" + std::string(name) + "` is not a name for a metric", "use letters, digits and `_`");
-}
-
-std::unique_ptr<Component> make_component(const ComponentEntry& entry, const Parameters& params,
-                                          const ModelConfig* model_config) {
-  ComponentContext context;
-  context.params = &params;
-  context.host = &host_of(entry);
-  context.model_config = model_config;
-  return entry.create(context);
 }
 
 ComponentEntry with_declaration(const ComponentEntry& entry, const std::map<std::string, Parameter::Value>& values) {
@@ -118,36 +114,6 @@ ComponentEntry with_declaration(const ComponentEntry& entry, const std::map<std:
     complete.params.push_back(spec);
   }
   return complete;
-}
-
-void set_component_seed(std::uint64_t seed) {
-  const std::lock_guard lock(shared().mutex);
-  shared().seed = seed;
-}
-
-std::map<std::string, double, std::less<>> take_component_metrics() {
-  Ranks alone;
-  return take_component_metrics(alone);
-}
-
-// What every rank computes is counted by each of them, which does not change its mean.
-std::map<std::string, double, std::less<>> take_component_metrics(Ranks& ranks) {
-  const std::lock_guard lock(shared().mutex);
-  nlohmann::json own = nlohmann::json::object();
-  for (const auto& [name, ratio] : shared().metrics) own[name] = {ratio.sum, ratio.count};
-  shared().metrics.clear();
-  std::map<std::string, Ratio, std::less<>> sums;
-  for (const nlohmann::json& of_rank : ranks.gather_json(own)) {
-    for (const auto& [name, ratio] : of_rank.items()) {
-      sums[name].sum += ratio[0].get<double>();
-      sums[name].count += ratio[1].get<double>();
-    }
-  }
-  std::map<std::string, double, std::less<>> means;
-  for (const auto& [name, ratio] : sums) {
-    if (ratio.count != 0) means[name] = ratio.sum / ratio.count;
-  }
-  return means;
 }
 
 }  // namespace drift

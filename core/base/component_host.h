@@ -7,15 +7,48 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace drift {
 
-/// Create a component with its own host, which is kept until the process ends.
-/// @param model_config  null for every kind but a model
-std::unique_ptr<Component> make_component(const ComponentEntry& entry, const Parameters& params,
-                                          const ModelConfig* model_config = nullptr);
+class Ranks;
+
+/// A run as its components see it: it makes them, and gives each a host of its own, which outlives it. They share the
+/// seed of their random streams, the metrics that they report, and what has been said once.
+class RunHost {
+ public:
+  /// @param registry  what there is to make
+  explicit RunHost(const Registry& registry, std::uint64_t seed = 0) : registry_(registry), seed_(seed) {}
+
+  const Registry& registry() const { return registry_; }
+
+  /// @param model_config  null for every kind but a model
+  std::unique_ptr<Component> make(const ComponentEntry& entry, const Parameters& params,
+                                  const ModelConfig* model_config = nullptr);
+
+  /// A warning, unless it has been given.
+  void warn_once(const std::string& text);
+
+  /// What components reported by Host::metric() since the last call, over all ranks, as `COMPONENT/name`.
+  std::map<std::string, double, std::less<>> take_metrics(Ranks& ranks);
+
+ private:
+  class OfComponent;
+  struct Ratio {
+    double sum = 0, count = 0;
+  };
+
+  const Registry& registry_;
+  const std::uint64_t seed_;
+  std::mutex mutex_;
+  std::map<std::pair<ComponentKind, std::string>, std::shared_ptr<OfComponent>> hosts_;
+  std::set<std::string> warned_;
+  std::map<std::string, Ratio, std::less<>> metrics_;
+};
 
 /// The entry of a component with these values: with the sentence and the parameters that they lead to
 /// (ComponentEntry::declaration, which is then empty), and with the values as defaults of the registered parameters.
@@ -26,17 +59,5 @@ ComponentEntry with_declaration(const ComponentEntry& entry, const std::map<std:
 
 /// Letters, digits and `_`. @throws Error
 void check_metric_name(std::string_view name);
-
-// What all hosts share: a process is one run.
-
-/// The seed of Host::random().
-void set_component_seed(std::uint64_t seed);
-
-/// What components reported by Host::metric() since the last call, as `COMPONENT/name`.
-std::map<std::string, double, std::less<>> take_component_metrics();
-
-class Ranks;
-/// Collective: the same over all ranks.
-std::map<std::string, double, std::less<>> take_component_metrics(Ranks& ranks);
 
 }  // namespace drift

@@ -21,8 +21,7 @@ struct Log {
   std::shared_ptr<spdlog::logger> logger;  // null while no log is open
   std::mutex listener_mutex;
   WarningListener listener;
-  bool keeps = false;
-  std::vector<std::string> kept;
+  std::vector<std::string>* kept = nullptr;
 };
 
 Log& the_log() {
@@ -80,7 +79,7 @@ void log_warning(const std::string& text) {
   Log& log = the_log();
   const std::lock_guard lock(log.listener_mutex);
   log.listener ? log.listener(text) : warn_on_standard_error(text);
-  if (log.keeps) log.kept.push_back(text);
+  if (log.kept != nullptr) log.kept->push_back(text);
 }
 
 void set_warning_listener(WarningListener listener) {
@@ -89,16 +88,19 @@ void set_warning_listener(WarningListener listener) {
   log.listener = std::move(listener);
 }
 
-void keep_warnings() {
-  Log& log = the_log();
-  const std::lock_guard lock(log.listener_mutex);
-  log.keeps = true;
+KeptWarnings::KeptWarnings() {
+  const std::lock_guard lock(the_log().listener_mutex);
+  the_log().kept = &texts_;
 }
 
-std::vector<std::string> take_warnings() {
-  Log& log = the_log();
-  const std::lock_guard lock(log.listener_mutex);
-  return std::exchange(log.kept, {});
+KeptWarnings::~KeptWarnings() {
+  const std::lock_guard lock(the_log().listener_mutex);
+  the_log().kept = nullptr;
+}
+
+std::vector<std::string> KeptWarnings::take() {
+  const std::lock_guard lock(the_log().listener_mutex);
+  return std::exchange(texts_, {});
 }
 
 }  // namespace drift

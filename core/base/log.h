@@ -28,9 +28,19 @@ using WarningListener = std::function<void(const std::string& text)>;
 /// Who shows warnings, one call at a time. An empty listener: "warning: …" on standard error, as at the start.
 void set_warning_listener(WarningListener listener);
 
-/// From now on warnings are also kept, for take_warnings().
-void keep_warnings();
-/// Those since the last call. Of several ranks the first one shows those of all.
-std::vector<std::string> take_warnings();
+/// Keeps the warnings that are given while it lives, beside the listener; there is one at a time.
+class KeptWarnings {
+ public:
+  KeptWarnings();
+  ~KeptWarnings();
+  KeptWarnings(const KeptWarnings&) = delete;
+  KeptWarnings& operator=(const KeptWarnings&) = delete;
+
+  /// Those since the last call.
+  std::vector<std::string> take();
+
+ private:
+  std::vector<std::string> texts_;
+};
 
 }  // namespace drift

@@ -1,6 +1,6 @@
 #include <core/boundary/checked.h>
 
-#include <core/base/log.h>
+#include <core/base/component_host.h>
 #include <core/base/response_end.h>
 #include <core/boundary/checks.h>
 #include <core/boundary/lent.h>
@@ -8,9 +8,6 @@
 #include <core/text/utf8.h>
 
 #include <ATen/core/grad_mode.h>
-
-#include <mutex>
-#include <set>
 
 namespace drift {
 namespace {
@@ -47,14 +44,10 @@ void lend(const Trajectories& responses, Lent& lent) {
   lent.add("trajectories->prompts.mask_BP", responses.prompts.mask_BP);
 }
 
-/// Once for each component.
 void warn_of_bytes(const Reward& reward) {
-  static std::mutex mutex;
-  static std::set<std::string> warned;
   const Callee* plugin = callee_of(reward);
-  const std::lock_guard lock(mutex);
-  if (plugin != nullptr && warned.insert(plugin->text).second)
-    log_warning(plugin->text + ", score: a reason is not UTF-8; its bytes are replaced");
+  if (plugin != nullptr && plugin->host != nullptr)
+    plugin->host->warn_once(plugin->text + ", score: a reason is not UTF-8; its bytes are replaced");
 }
 
 void check_size(std::int64_t count) {

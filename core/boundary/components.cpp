@@ -1,7 +1,6 @@
 #include <core/boundary/components.h>
 
 #include <core/base/adapters.h>
-#include <core/base/component_host.h>
 #include <core/base/device.h>
 #include <core/base/log.h>
 #include <core/base/threads.h>
@@ -39,8 +38,8 @@ ModelConfig model_config_of(const RunConfig& config) {
   return model_config;
 }
 
-Loaded<Model> create_model(const Registry& registry, const RunConfig& config, const ModelConfig& model_config) try {
-  auto model = create_component<Model>(registry, config, "model", &model_config);
+Loaded<Model> create_model(RunHost& host, const RunConfig& config, const ModelConfig& model_config) try {
+  auto model = create_component<Model>(host, config, "model", &model_config);
   if (is_quantized(config) && capability<nn::PackedWeights>(*model) == nullptr) {
     throw Error(
         "the model `" + model.name() + "` cannot hold its weights in 4 bits: it lacks the capability `PackedWeights`",
@@ -88,8 +87,8 @@ void load_or_initialize(Ranks& ranks, Model& model, const RunConfig& config) {
 
 }  // namespace
 
-ModelShapes::ModelShapes(const Registry& registry, const RunConfig& config, WhichAdapters adapters)
-    : registry_(registry), config_(config), made_of_(model_config_of(config)) {
+ModelShapes::ModelShapes(RunHost& host, const RunConfig& config, WhichAdapters adapters)
+    : host_(registry), config_(config), made_of_(model_config_of(config)) {
   if (!has_adapter(config) || (adapters == WhichAdapters::kSaved && config.get<AdapterSettings>().path.empty())) {
     model_ = create(at::kMeta);
     return;
@@ -116,11 +115,11 @@ Loaded<Model> ModelShapes::create(at::Device device, const std::optional<Adapter
   ModelConfig model_config = made_of_;
   model_config.device = device;
   if (adapter) model_config.adapter_json = adapter_json(*adapter);
-  return create_model(registry_, config_, model_config);
+  return create_model(host_, config_, model_config);
 }
 
-ModelTraits read_model_traits(const Registry& registry, const RunConfig& config) {
-  return create_model(registry, config, model_config_of(config))->traits();
+ModelTraits read_model_traits(RunHost& host, const RunConfig& config) {
+  return create_model(host, config, model_config_of(config))->traits();
 }
 
 Loaded<Model> open_model(const ModelShapes& shapes) {
@@ -191,9 +190,7 @@ std::int64_t parameter_count(const Model& model) {
 }
 
 void prepare_device(const RunConfig& config) {
-  const auto run = config.get<RunSettings>();
-  set_component_seed(run.seed);
-  use_threads(run.threads);
+  use_threads(config.get<RunSettings>().threads);
   device_of(config);
 }
 

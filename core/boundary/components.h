@@ -9,6 +9,7 @@
 #include <drift/rollout.h>
 #include <drift/task.h>
 
+#include <core/base/component_host.h>
 #include <core/boundary/adapters.h>
 #include <core/boundary/made.h>
 #include <core/config/run_config.h>
@@ -44,12 +45,12 @@ class Loaded {
 /// Create the component that a section of the configuration chooses.
 /// @throws Error with the plugin and component if it cannot be made.
 template <class T>
-Loaded<T> create_component(const Registry& registry, const RunConfig& config, std::string_view section,
+Loaded<T> create_component(RunHost& host, const RunConfig& config, std::string_view section,
                            const ModelConfig* model_config = nullptr) {
   const std::string name = config.component(section);
-  const ComponentEntry* entry = registry.find(T::kKind, name);
+  const ComponentEntry* entry = host.registry().find(T::kKind, name);
   if (entry == nullptr) throw Error(std::string(kind_name(T::kKind)) + " `" + name + "` is not registered");
-  return Loaded<T>(make_from_plugin<T>(*entry, config.section(section), model_config), name);
+  return Loaded<T>(make_from_plugin<T>(host, *entry, config.section(section), model_config), name);
 }
 
 /// Which adapters of `[adapter]` a model has.
@@ -63,7 +64,7 @@ enum class WhichAdapters {
 class ModelShapes {
  public:
   /// @throws Error if the model cannot be made, or cannot have these adapters
-  ModelShapes(const Registry& registry, const RunConfig& config, WhichAdapters adapters);
+  ModelShapes(RunHost& host, const RunConfig& config, WhichAdapters adapters);
 
   const RunConfig& config() const { return config_; }
   /// Traits, names and shapes; no memory for weights.
@@ -80,7 +81,7 @@ class ModelShapes {
  private:
   Loaded<Model> create(at::Device device, const std::optional<AdapterDescription>& adapter) const;
 
-  const Registry& registry_;
+  RunHost& host_;
   RunConfig config_;
   ModelConfig made_of_;
   Loaded<Model> model_;
@@ -88,7 +89,7 @@ class ModelShapes {
 };
 
 /// What the model of `[model]` declares, whatever `[adapter]` says.
-ModelTraits read_model_traits(const Registry& registry, const RunConfig& config);
+ModelTraits read_model_traits(RunHost& host, const RunConfig& config);
 
 /// Open the model with the weights of its folder or, with a saved adapter, with what that was trained on.
 /// @param shapes  without new adapters
@@ -111,7 +112,7 @@ void check_trainable(const RunConfig& config);
 
 std::int64_t parameter_count(const Model& model);
 
-/// Apply `[run] seed` and `threads` and make `[run] device` ready. @throws Error if the device is not there.
+/// Apply `[run] threads` and make `[run] device` ready. @throws Error if the device is not there.
 void prepare_device(const RunConfig& config);
 
 }  // namespace drift

@@ -30,16 +30,17 @@ Made<T> adopt(std::unique_ptr<Component> component, const Callee& callee, const 
 }
 
 template <class T>
-Made<T> make_from_plugin(const ComponentEntry& entry, const Parameters& params, const ModelConfig* model_config) {
-  Callee maker = callee(entry);
+Made<T> make_from_plugin(RunHost& host, const ComponentEntry& entry, const Parameters& params,
+                         const ModelConfig* model_config) {
+  Callee maker = callee(entry, &host);
   if (T::kKind == ComponentKind::kRollout && !drops_after_end(params)) maker.taken = Taken::kWhole;
-  auto component = in_plugin(maker, "constructor", [&] { return make_component(entry, params, model_config); });
+  auto component = in_plugin(maker, "constructor", [&] { return host.make(entry, params, model_config); });
   return adopt<T>(std::move(component), maker, model_config);
 }
 
-Made<Rollout> make_original(const ComponentEntry& entry, const Parameters& params) {
-  auto made = make_from_plugin<Rollout>(entry, params);
-  name_component(*made, {callee(entry).text, Taken::kOriginal});
+Made<Rollout> make_original(RunHost& host, const ComponentEntry& entry, const Parameters& params) {
+  auto made = make_from_plugin<Rollout>(host, entry, params);
+  name_component(*made, {callee(entry).text, Taken::kOriginal, &host});
   return made;
 }
 
@@ -49,11 +50,11 @@ template Made<Model> adopt(std::unique_ptr<Component>, const Callee&, const Mode
 template Made<Reward> adopt(std::unique_ptr<Component>, const Callee&, const ModelConfig*);
 template Made<Rollout> adopt(std::unique_ptr<Component>, const Callee&, const ModelConfig*);
 template Made<Task> adopt(std::unique_ptr<Component>, const Callee&, const ModelConfig*);
-template Made<LossEstimator> make_from_plugin(const ComponentEntry&, const Parameters&, const ModelConfig*);
-template Made<MaskingStrategy> make_from_plugin(const ComponentEntry&, const Parameters&, const ModelConfig*);
-template Made<Model> make_from_plugin(const ComponentEntry&, const Parameters&, const ModelConfig*);
-template Made<Reward> make_from_plugin(const ComponentEntry&, const Parameters&, const ModelConfig*);
-template Made<Rollout> make_from_plugin(const ComponentEntry&, const Parameters&, const ModelConfig*);
-template Made<Task> make_from_plugin(const ComponentEntry&, const Parameters&, const ModelConfig*);
+template Made<LossEstimator> make_from_plugin(RunHost&, const ComponentEntry&, const Parameters&, const ModelConfig*);
+template Made<MaskingStrategy> make_from_plugin(RunHost&, const ComponentEntry&, const Parameters&, const ModelConfig*);
+template Made<Model> make_from_plugin(RunHost&, const ComponentEntry&, const Parameters&, const ModelConfig*);
+template Made<Reward> make_from_plugin(RunHost&, const ComponentEntry&, const Parameters&, const ModelConfig*);
+template Made<Rollout> make_from_plugin(RunHost&, const ComponentEntry&, const Parameters&, const ModelConfig*);
+template Made<Task> make_from_plugin(RunHost&, const ComponentEntry&, const Parameters&, const ModelConfig*);
 
 }  // namespace drift

@@ -26,11 +26,11 @@ using Made = std::unique_ptr<T, EndOfComponent>;
 /// @param model_config  null for every kind but a model
 /// @throws PluginError if it cannot be made, or a model is not what it declares or what `model_config` asks for.
 template <class T>
-Made<T> make_from_plugin(const ComponentEntry& entry, const Parameters& params,
+Made<T> make_from_plugin(RunHost& host, const ComponentEntry& entry, const Parameters& params,
                          const ModelConfig* model_config = nullptr);
 
 /// A rollout that may do what only some originals do: Taken::kOriginal.
-Made<Rollout> make_original(const ComponentEntry& entry, const Parameters& params);
+Made<Rollout> make_original(RunHost& host, const ComponentEntry& entry, const Parameters& params);
 
 /// What make_from_plugin() does with a component that was made.
 template <class T>

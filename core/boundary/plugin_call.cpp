@@ -58,8 +58,9 @@ std::string text_or_type(const char* text) {
 
 }  // namespace
 
-Callee callee(const ComponentEntry& entry) {
-  return {std::string(kind_name(entry.kind)) + " `" + entry.name + "` of plugin `" + entry.plugin + "`"};
+Callee callee(const ComponentEntry& entry, RunHost* host) {
+  return {std::string(kind_name(entry.kind)) + " `" + entry.name + "` of plugin `" + entry.plugin + "`",
+          Taken::kUntilEnd, host};
 }
 
 void name_component(const Component& component, const Callee& callee) {

@@ -12,6 +12,7 @@
 namespace drift {
 
 struct ComponentEntry;
+class RunHost;
 
 /// What the core takes of the responses that a rollout writes.
 enum class Taken {
@@ -24,8 +25,9 @@ enum class Taken {
 struct Callee {
   std::string text;  ///< "rollout `block` of plugin `block`"
   Taken taken = Taken::kUntilEnd;
+  RunHost* host = nullptr;  ///< of the run that it is called in; null: none
 };
-Callee callee(const ComponentEntry& entry);
+Callee callee(const ComponentEntry& entry, RunHost* host = nullptr);
 
 /// From now on, until forget(), this is the component's name. Components that nobody named are the core's own.
 void name_component(const Component& component, const Callee& callee);

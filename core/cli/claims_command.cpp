@@ -106,8 +106,8 @@ UpdateMeasurement make_measurement(const LoadedClaims& loaded, std::size_t numbe
   for (std::size_t s = 0; s < claim.settings.size(); ++s) {
     const RunConfig& config = loaded.settings[number][s];
     settings.push_back({claim.settings[s].name,
-                        create_component<MaskingStrategy>(loaded.run.registry(), config, "algorithm.masking"),
-                        create_component<LossEstimator>(loaded.run.registry(), config, "algorithm.loss")});
+                        create_component<MaskingStrategy>(loaded.run.host(), config, "algorithm.masking"),
+                        create_component<LossEstimator>(loaded.run.host(), config, "algorithm.loss")});
   }
   return {claim, std::move(settings), loaded.run.config.get<TrainSettings>().memory_budget};
 }
@@ -186,14 +186,14 @@ fs::path claims_folder(const ClaimsOptions& options) {
 int test_claims(const ClaimsOptions& options) {
   const LoadedClaims loaded = load_claims(options);
   const RunConfig& config = loaded.run.config;
-  const Registry& registry = loaded.run.registry();
+  RunHost& host = loaded.run.host();
   prepare_device(config);
-  const ModelShapes shapes(registry, config, WhichAdapters::kAll);
+  const ModelShapes shapes(host, config, WhichAdapters::kAll);
   const RunPrompts prompts(loaded.run, shapes.traits());
-  auto task = open_training_task(registry, config, prompts.encoder);
+  auto task = open_training_task(host, config, prompts.encoder);
   Ranks alone;
   const auto model = open_initial_model(alone, shapes);
-  const ClaimBatches batches(registry, config, *model, prompts.encoder, std::move(task.task));
+  const ClaimBatches batches(host, config, *model, prompts.encoder, std::move(task.task));
 
   Totals totals;
   ClaimsReport report;
@@ -203,7 +203,7 @@ int test_claims(const ClaimsOptions& options) {
   report.results = measure(loaded, *model, prompts.tokenizer, batches, options.batches, totals, progress);
   report.facts = {
       {"claims", loaded.file.file.string()},
-      {"algorithm", method_name(registry, config)},
+      {"algorithm", method_name(host.registry(), config)},
       {"task", config.component("task")},
       {"model", config.component("model")},
       {"parameters", std::to_string(parameter_count(*model))},

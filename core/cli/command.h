@@ -16,6 +16,7 @@ namespace drift {
 
 namespace fs = std::filesystem;
 
+class Ranks;
 struct Command;
 
 /// One option of a command.
@@ -174,6 +175,11 @@ void require_known(const std::string& lacking, const std::string& name, const st
 /// The command line of this process as a shell takes it.
 /// @param out  follows as --out where none was given and this is not empty
 std::string typed_command(const std::filesystem::path& out = {});
+
+/// body() on every rank, and the end of all communication. Of several ranks the first one reports an error, and all
+/// end; another rank tells the first one, and prints only if that does not end the run.
+/// @return what body() returned
+int ended_together(Ranks& ranks, const std::function<int()>& body);
 
 /// A command line that cannot be understood: exit status 2.
 class UsageError : public Error {

@@ -47,7 +47,7 @@ void check_prompts(const DataSource& source, const std::vector<TaskItem>& items,
   const auto most = config.get<TaskSettings>().max_prompt_tokens;
   std::int64_t response = 0;
   if (config.has("rollout"))
-    response = checked_response_length(*create_component<Rollout>(source.registry(), config, "rollout"));
+    response = checked_response_length(*create_component<Rollout>(source.host(), config, "rollout"));
   if (config.has("pretrain")) response = std::max(response, config.get<PretrainSettings>().response_length);
   ItemList too_long;
   std::int64_t left_out = 0;
@@ -105,7 +105,7 @@ void check_references(const DataSource& source, const std::vector<TaskItem>& ite
   if (!source.config().has("reward")) return;
   Loaded<Reward> reward;
   try {
-    reward = create_component<Reward>(source.registry(), source.config(), "reward");
+    reward = create_component<Reward>(source.host(), source.config(), "reward");
   } catch (const Error& error) {  // such as a sandbox that this machine does not allow: no fault of the data
     findings.push_back({false, std::string("references are not checked: ") + error.what(), error.hint()});
     return;

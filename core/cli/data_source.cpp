@@ -40,7 +40,7 @@ ListedItem item_with_id(const Loaded<Task>& task, std::uint64_t seed, const std:
 
 DataSource::DataSource(const ConfigOptions& options) : run_(load_run(options, ConfigPurpose::kData)) { open_prompts(); }
 
-void DataSource::open_task() { task_ = create_component<Task>(registry(), config(), "task"); }
+void DataSource::open_task() { task_ = create_component<Task>(host(), config(), "task"); }
 
 void DataSource::open_prompts() {
   const std::filesystem::path folder = config().has("model") ? run_.model_folder() : std::filesystem::path();

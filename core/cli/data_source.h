@@ -48,7 +48,7 @@ class DataSource {
 
   const LoadedRun& run() const { return run_; }
   const RunConfig& config() const { return run_.config; }
-  const Registry& registry() const { return run_.registry(); }
+  RunHost& host() const { return run_.host(); }
 
   /// Create the task. @throws Error with everything that is wrong with its data.
   void open_task();

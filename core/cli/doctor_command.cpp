@@ -100,6 +100,7 @@ Finding check_ranks() {
 /// Makes each reward as a run would: one that needs something of the machine, a sandbox say, tries it.
 /// One whose parameters follow from settings, a file say, is not made without them; it says what it finds here.
 void check_rewards(const Registry& registry, std::vector<Finding>& findings) {
+  RunHost host(registry);
   std::vector<std::string> ready;
   for (const ComponentEntry& entry : registry.components()) {
     if (entry.kind != ComponentKind::kReward) continue;
@@ -109,7 +110,7 @@ void check_rewards(const Registry& registry, std::vector<Finding>& findings) {
         with_declaration(entry, {});
         findings.push_back(ok("reward", name));
       } else {
-        make_from_plugin<Reward>(entry, Parameters(entry.params));
+        make_from_plugin<Reward>(host, entry, Parameters(entry.params));
         ready.push_back(entry.name);
       }
     } catch (const Error& error) {

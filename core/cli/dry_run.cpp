@@ -3,7 +3,7 @@
 
 #include <core/base/adapters.h>
 #include <core/base/device.h>
-#include <core/cli/failure.h>
+#include <core/cli/command.h>
 #include <core/cli/memory_check.h>
 #include <core/cli/printing.h>
 #include <core/io/checkpoint.h>
@@ -168,7 +168,7 @@ int print_plan(const Ranks& ranks, const TrainingOptions& options, bool json, co
   check_value_model(config, dry.ranks.count);
   const auto device = find_device(config);
   const fs::path folder = config.get<ModelSettings>().path;
-  const ModelShapes model(run.plugins->registry, config, WhichAdapters::kAll);
+  const ModelShapes model(run.host(), config, WhichAdapters::kAll);
   const Model& shapes = *model.model();
   dry.notes = config.warnings();
   if (!config.get<ModelSettings>().random_weights) {
@@ -181,7 +181,7 @@ int print_plan(const Ranks& ranks, const TrainingOptions& options, bool json, co
   }
   const Tokenizer tokenizer = tokenizer_of(folder, model.traits(), dry.notes);
   const PromptEncoder prompts(config.get<PromptSettings>(), tokenizer, model.traits());
-  TrainingTask training_task = open_training_task(run.plugins->registry, config, prompts);
+  TrainingTask training_task = open_training_task(run.host(), config, prompts);
   const PolicyComponents components = make_components(run, std::move(training_task.task));
   const auto evaluation = evaluation_rollout(run);
   dry.plan = plan_training(config, shapes, prompts, components, evaluation ? &*evaluation : nullptr, dry.ranks);

@@ -197,8 +197,9 @@ int run_eval_suite(const EvalOptions& options) {
   Terminal terminal(options.json ? std::cerr : std::cout, detect_terminal(options.json ? 2 : 1));
   std::optional<FolderLock> lock;
   if (options.cell.empty()) lock.emplace(folder.path, "another evaluation");
+  RunHost host(loaded.plugins->registry, config.get<RunSettings>().seed);
   const auto open = [&](Evaluation::Use use) {
-    return std::make_unique<Evaluation>(loaded.plugins->registry, loaded.cells, folder.path, use);
+    return std::make_unique<Evaluation>(host, loaded.cells, folder.path, use);
   };
   auto evaluation = open(here ? Evaluation::Use::kAnswer : Evaluation::Use::kLook);
   terminal.print(title(suite, cells.size(), evaluation->missing(), folder.path, terminal));
@@ -269,7 +270,7 @@ int evaluate(const EvalOptions& options) {
   std::vector<PlannedCell> cells(1);
   cells.front().cell.task = run.config.component("task");
   cells.front().config = std::move(run.config);
-  Evaluation evaluation(run.registry(), std::move(cells), options.out);
+  Evaluation evaluation(run.host(), std::move(cells), options.out);
   int signal = 0;
   {
     Terminal progress(std::cerr, detect_terminal(2));

@@ -73,11 +73,11 @@ struct Bench {
 
   explicit Bench(LoadedRun loaded)
       : run(std::move(loaded)),
-        shapes(run.registry(), run.config, WhichAdapters::kAll),
+        shapes(run.host(), run.config, WhichAdapters::kAll),
         prompts(run, shapes.traits()),
-        task(open_training_task(run.registry(), run.config, prompts.encoder)),
-        judge(run.registry(), run.config),
-        rollout(create_component<Rollout>(run.registry(), run.config, "rollout")),
+        task(open_training_task(run.host(), run.config, prompts.encoder)),
+        judge(run.host(), run.config),
+        rollout(create_component<Rollout>(run.host(), run.config, "rollout")),
         model(open_initial_model(alone, shapes)) {}
 
   const Registry& registry() const { return run.registry(); }
@@ -98,8 +98,8 @@ struct Bench {
 
 Method method_of(const Bench& bench, RunConfig config) {
   Method method{method_name(bench.registry(), config), std::move(config), {}, {}};
-  method.masking = create_component<MaskingStrategy>(bench.registry(), method.config, "algorithm.masking");
-  method.loss = create_component<LossEstimator>(bench.registry(), method.config, "algorithm.loss");
+  method.masking = create_component<MaskingStrategy>(bench.run.host(), method.config, "algorithm.masking");
+  method.loss = create_component<LossEstimator>(bench.run.host(), method.config, "algorithm.loss");
   const ResolvedValue* part = method.config.find("algorithm.loss.micro_batch");
   if (part != nullptr && part->origin.kind == Origin::Kind::kDerived)
     log_warning(method.name + ": micro_batch = " + to_toml(part->value) + ": " + part->origin.text());

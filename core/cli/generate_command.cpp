@@ -164,7 +164,7 @@ int generate(const GenerateOptions& options) {
   const RunPrompts prompts(run, shapes.traits());
   const Tokenizer& tokenizer = prompts.tokenizer;
   const ModelTraits& traits = prompts.traits;
-  const auto rollout = create_component<Rollout>(run.registry(), config, "rollout");
+  const auto rollout = create_component<Rollout>(run.host(), config, "rollout");
   const std::int64_t length = checked_response_length(*rollout);
   Answered answered{read_prompts(options.source, run, prompts, length), static_cast<std::size_t>(options.samples)};
   // Whether the page can be written shows before the work. The file is made after it, so that Ctrl-C leaves none.

@@ -81,7 +81,7 @@ class PromptReader {
   }
 
   const Loaded<Task>& task() {
-    if (!task_) task_ = create_component<Task>(run_.registry(), run_.config, "task");
+    if (!task_) task_ = create_component<Task>(run_.host(), run_.config, "task");
     return task_;
   }
 

@@ -204,6 +204,7 @@ LoadedRun load_run(const ConfigOptions& options, ConfigPurpose purpose) {
   LoadedRun run;
   run.plugins = load_plugins_for({document});
   run.config = resolve_config(document, run.plugins->registry, purpose);
+  run.run_host = std::make_unique<RunHost>(run.registry(), run.config.has("run") ? run.seed() : 0);
   if (has_adapter(run.config) && launched_rank() <= 0) {
     const std::string adapter = run.config.get<AdapterSettings>().path;
     const std::string other =

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <core/base/component_host.h>
 #include <core/cli/command.h>
 #include <core/config/run_config.h>
 #include <core/plugin/plugin_loader.h>
@@ -85,7 +86,9 @@ std::string with_installed_names(std::string text);
 struct LoadedRun {
   std::unique_ptr<Plugins> plugins;
   RunConfig config;
+  std::unique_ptr<RunHost> run_host;
 
+  RunHost& host() const { return *run_host; }
   const Registry& registry() const { return plugins->registry; }
   std::filesystem::path model_folder() const { return config.get<ModelSettings>().path; }
   /// run.seed

@@ -115,9 +115,10 @@ int evaluate(const LossOptions& options) {
   const auto plugins = load_plugins(plugin_paths(document));
   const ComponentEntry entry =
       declared_entry(find_loss(plugins->registry, options.name), merge_layers(document, plugins->registry));
+  RunHost host(plugins->registry);
   bool as_expected = true;
   for (const LossCase& one : chosen_cases(options, entry)) {
-    const auto loss = make_from_plugin<LossEstimator>(entry, Parameters(entry.params, one.parameters));
+    const auto loss = make_from_plugin<LossEstimator>(host, entry, Parameters(entry.params, one.parameters));
     const auto missing = missing_fields(*loss, one.input);  // some losses do without what they ask for
     const auto result = evaluate_case(*loss, one.input);
     const auto wrong = differences(result, one.expected);

@@ -1,6 +1,5 @@
 #include <core/cli/memory_check.h>
 
-#include <core/base/component_host.h>
 #include <core/base/device.h>
 #include <core/base/log.h>
 #include <core/base/memory.h>
@@ -57,26 +56,27 @@ std::string what_makes_it_smaller(const Sharding& ranks) {
 
 Loaded<Rollout> evaluation_rollout(const LoadedRun& run) {
   if (!run.config.has("evaluation.rollout")) return {};
-  return create_component<Rollout>(run.plugins->registry, run.config, "evaluation.rollout");
+  return create_component<Rollout>(run.host(), run.config, "evaluation.rollout");
 }
 
 void require_memory(const Ranks& ranks, const LoadedRun& run, const Model& shapes, const PromptEncoder& prompts,
                     const MakeComponents& make_components) {
-  const auto& registry = run.plugins->registry;
+  RunHost& host = run.host();
   const RunConfig& config = run.config;
   const Sharding sharding = run_sharding(ranks, config);
   const auto available = available_memory_of(ranks, config, run_device(config.get<RunSettings>().device_name()));
   if (!available.device) return;
-  const LossNeeds needs = checked_needs(*create_component<LossEstimator>(registry, config, "algorithm.loss"));
+  const LossNeeds needs = checked_needs(*create_component<LossEstimator>(host, config, "algorithm.loss"));
   const std::int64_t budget = config.get<TrainSettings>().memory_budget;
   const auto least = static_cast<double>(least_memory(config, shapes, needs, sharding) + resident_memory() + budget);
   if (least < kAmple * static_cast<double>(*available.device)) return;
 
-  const auto components = make_components(run, open_training_task(registry, config, prompts).task);
+  const auto components = make_components(run, open_training_task(host, config, prompts).task);
   const auto evaluation = evaluation_rollout(run);
   const TrainingPlan plan =
       plan_training(config, shapes, prompts, components, evaluation ? &*evaluation : nullptr, sharding);
-  take_component_metrics();  // what was counted while planning is no step's
+  Ranks alone;
+  host.take_metrics(alone);  // what was counted while planning is no step's
   const std::string shortage = memory_shortage(plan.memory, available);
   if (shortage.empty()) return;
   if (!config.get<RunSettings>().on_cpu()) {

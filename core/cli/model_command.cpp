@@ -137,7 +137,7 @@ void describe_traits(const Model& model, Described& made) {
 int print_info(const InfoOptions& options) {
   const LoadedRun run = load_run(options.checkpoint.run(), ConfigPurpose::kModelOnly);
   const fs::path folder = run.model_folder();
-  const ModelShapes shapes(run.registry(), run.config, WhichAdapters::kAll);
+  const ModelShapes shapes(run.host(), run.config, WhichAdapters::kAll);
   const Loaded<Model>& model = shapes.model();
   const std::int64_t count = weight_count(shapes);
   const std::string family = model->traits().family;
@@ -189,7 +189,7 @@ int verify(const VerifyOptions& options) {
   const LoadedRun run = load_run(options.checkpoint.run(), ConfigPurpose::kModelOnly);
   prepare_device(run.config);
   const fs::path folder = run.model_folder();
-  const auto model = open_model({run.registry(), run.config, WhichAdapters::kSaved});
+  const auto model = open_model({run.host(), run.config, WhichAdapters::kSaved});
   const auto reference = read_reference_logits(options.reference, model->traits());
   const auto found = check_logits(*model, reference, options.relative_tolerance);
   const bool passed = found.largest_excess <= options.tolerance;
@@ -216,7 +216,7 @@ int merge(const MergeOptions& options) {
   const std::string path = options.adapter.string();
   checkpoint.config.overrides.push_back({"--adapter " + path, "adapter.path", path, /*literal=*/true});
   const LoadedRun run = load_run(checkpoint.run(), ConfigPurpose::kModelOnly);
-  const AdapterDescription adapter = ModelShapes(run.registry(), run.config, WhichAdapters::kSaved).adapter().value();
+  const AdapterDescription adapter = ModelShapes(run.host(), run.config, WhichAdapters::kSaved).adapter().value();
   require_trained_base(options.adapter, options.checkpoint);
   const std::size_t changed = merge_adapter(options.checkpoint, options.adapter, options.out);
   const CheckpointSummary made = summarize_checkpoint(options.out);

@@ -66,8 +66,8 @@ View view_of(const MaskPlan& plan, std::int64_t number) {
 /// As a training run draws it for a rollout whose responses have these numbers.
 DrawnPlan draw_views(const PlanOptions& options) {
   const LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
-  const ModelTraits traits = read_model_traits(run.registry(), run.config);
-  const auto masking = create_component<MaskingStrategy>(run.registry(), run.config, "algorithm.masking");
+  const ModelTraits traits = read_model_traits(run.host(), run.config);
+  const auto masking = create_component<MaskingStrategy>(run.host(), run.config, "algorithm.masking");
   Trajectories trajectories = trajectories_of(read_trajectories(options.trajectories), traits);
   if (!run.config.get<RolloutSettings>().keep_after_end) drop_after_end(traits, trajectories);
   const MaskPlan plan =

@@ -119,7 +119,7 @@ int judge_records(const RewardOptions& options) {
   ConfigOptions config = options.config;
   config.overrides.push_back({options.name, "reward.name", options.name, /*literal=*/true});
   const LoadedRun run = load_run(config, ConfigPurpose::kJudge);
-  const Judge judge(run.registry(), run.config);
+  const Judge judge(run.host(), run.config);
   const auto records = read_records(options.in);
   std::vector<RewardRequest> requests;
   for (const Record& record : records) requests.push_back({record.response, &record.item, record.truncated});

@@ -124,12 +124,12 @@ int compare(const TraceOptions& options) {
   const OriginalSettings original = original_of(options).translate(given_settings(options), where);
   const LoadedRun run = run_of(options, original);
   prepare_device(run.config);
-  const ModelShapes shapes(run.registry(), run.config, WhichAdapters::kSaved);
+  const ModelShapes shapes(run.host(), run.config, WhichAdapters::kSaved);
   const ModelTraits& traits = shapes.traits();
   check_ids(original, traits, where);
   const ReferenceTrace reference = read_reference_trace(options.reference, traits, original.takes_mask);
   const ComponentEntry* entry = run.registry().find(ComponentKind::kRollout, original.rollout);
-  const auto rollout = make_original(*entry, run.config.section("rollout"));
+  const auto rollout = make_original(run.host(), *entry, run.config.section("rollout"));
   require_comparable(reference, checked_response_length(*rollout), traits);
   const auto model = open_model(shapes);
 

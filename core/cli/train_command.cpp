@@ -9,13 +9,13 @@ namespace {
 
 /// All but the models beside the policy.
 PolicyComponents make_components(const LoadedRun& run, Loaded<Task> task) {
-  const auto& registry = run.registry();
+  RunHost& host = run.host();
   const auto& config = run.config;
   return {.task = std::move(task),
-          .judge = Judge(registry, config),
-          .rollout = create_component<Rollout>(registry, config, "rollout"),
-          .masking = create_component<MaskingStrategy>(registry, config, "algorithm.masking"),
-          .loss = create_component<LossEstimator>(registry, config, "algorithm.loss"),
+          .judge = Judge(host, config),
+          .rollout = create_component<Rollout>(host, config, "rollout"),
+          .masking = create_component<MaskingStrategy>(host, config, "algorithm.masking"),
+          .loss = create_component<LossEstimator>(host, config, "algorithm.loss"),
           .reference = std::nullopt,
           .value = nullptr};
 }
@@ -43,7 +43,7 @@ std::unique_ptr<Training> make_policy_training(Ranks& ranks, const LoadedRun& ru
     components.value = std::make_unique<ValueModel>(ranks, ValueSettings::from(config, policy_optimizer(config)),
                                                     open_initial_model(ranks, shapes));
   }
-  return std::make_unique<PolicyTraining>(ranks, config, model, prompts, std::move(components));
+  return std::make_unique<PolicyTraining>(ranks, run.host(), config, model, prompts, std::move(components));
 }
 
 struct TrainOptions {

@@ -8,7 +8,6 @@
 #include <core/boundary/checked.h>
 #include <core/boundary/method_name.h>
 #include <core/cli/data_source.h>
-#include <core/cli/failure.h>
 #include <core/cli/memory_check.h>
 #include <core/cli/printing.h>
 #include <core/cli/run_files.h>
@@ -134,10 +133,10 @@ struct Evaluator {
 
 std::optional<Evaluator> make_evaluator(const LoadedRun& run) {
   if (!run.config.has("evaluation.rollout") || !run.config.has("reward")) return std::nullopt;
-  const auto& registry = run.registry();
-  Evaluator evaluator{create_component<Task>(registry, run.config, "task"),
-                      Judge(registry, run.config),
-                      create_component<Rollout>(registry, run.config, "evaluation.rollout"),
+  RunHost& host = run.host();
+  Evaluator evaluator{create_component<Task>(host, run.config, "task"),
+                      Judge(host, run.config),
+                      create_component<Rollout>(host, run.config, "evaluation.rollout"),
                       {}};
   if (checked_held_out_size(*evaluator.task) == 0) return std::nullopt;
   return evaluator;
@@ -250,7 +249,7 @@ namespace {
 int run_on_ranks(Ranks& ranks, const TrainingOptions& options, ConfigPurpose purpose, const MakeTraining& make_training,
                  MakeComponents make_components) {
   const bool first = ranks.is_first();
-  if (ranks.size() > 1) keep_warnings();
+  KeptWarnings warnings;
   if (!first) set_warning_listener([](const std::string&) {});  // the first rank shows them
   const LoadedRun run = load_run(options.config, purpose);
   const RunConfig& config = run.config;
@@ -277,7 +276,7 @@ int run_on_ranks(Ranks& ranks, const TrainingOptions& options, ConfigPurpose pur
   const ModelShapes shapes(run.registry(), config, WhichAdapters::kAll);
   const RunPrompts run_prompts(run, shapes.traits());
   const PromptEncoder& prompts = run_prompts.encoder;
-  auto training_task = open_training_task(run.registry(), config, prompts);
+  auto training_task = open_training_task(run.host(), config, prompts);
   if (make_components != nullptr) require_memory(ranks, run, *shapes.model(), prompts, make_components);
   settings.adapter = shapes.adapter();
   const auto model = resumed ? open_resumed_model(ranks, shapes, resumed->folder) : open_initial_model(ranks, shapes);
@@ -315,7 +314,7 @@ int run_on_ranks(Ranks& ranks, const TrainingOptions& options, ConfigPurpose pur
   const auto tracking = config.get<ReportSettings>();
   std::optional<TensorBoardEvents> tensorboard;
   if (first && tracking.tensorboard) tensorboard.emplace(path / "tensorboard", tracked_run(config, path, resumed));
-  TrainingLoop loop(ranks, settings, *training, *model, first ? &*folder : nullptr,
+  TrainingLoop loop(ranks, warnings, settings, *training, *model, first ? &*folder : nullptr,
                     make_evaluate(ranks, evaluator, run, *model, prompts, display), [&](const StepRecord& step) {
                       display.step(step);
                       last = step;

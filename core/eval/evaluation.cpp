@@ -18,11 +18,11 @@ namespace drift {
 
 /// What answers a cell, besides the model.
 struct Evaluation::Parts {
-  Parts(const Registry& registry, const RunConfig& config, const Tokenizer& tokenizer, const ModelTraits& traits)
+  Parts(RunHost& host, const RunConfig& config, const Tokenizer& tokenizer, const ModelTraits& traits)
       : prompts(config.get<PromptSettings>(), tokenizer, traits),
-        task(create_component<Task>(registry, config, "task")),
-        judge(registry, config),
-        rollout(create_component<Rollout>(registry, config, "evaluation.rollout")) {}
+        task(create_component<Task>(host, config, "task")),
+        judge(host, config),
+        rollout(create_component<Rollout>(host, config, "evaluation.rollout")) {}
 
   PromptEncoder prompts;
   Loaded<Task> task;
@@ -103,15 +103,14 @@ std::int64_t Evaluation::Work::unjudged() const {
   return std::count_if(all.begin(), all.begin() + count, [](const ResponseRecord& r) { return !r.is_judged(); });
 }
 
-Evaluation::Evaluation(const Registry& registry, std::vector<PlannedCell> cells, const std::filesystem::path& folder,
-                       Use use)
-    : registry_(registry),
+Evaluation::Evaluation(RunHost& host, std::vector<PlannedCell> cells, const std::filesystem::path& folder, Use use)
+    : host_(host),
       folder_{folder},
       use_(use),
       checkpoint_(cells.front().config.get<ModelSettings>().path),
       checkpoint_checksum_(folder.empty() ? "" : checkpoint_checksum(checkpoint_)),
       tokenizer_(Tokenizer::open(checkpoint_)),
-      shapes_(registry, cells.front().config, WhichAdapters::kSaved) {
+      shapes_(host, cells.front().config, WhichAdapters::kSaved) {
   std::vector<std::string> names;
   for (const PlannedCell& cell : cells) names.push_back(cell.cell.name());
   Identity identity;
@@ -126,7 +125,7 @@ Evaluation::Evaluation(const Registry& registry, std::vector<PlannedCell> cells,
 
 void Evaluation::check(Work& work, Identity& identity) {
   const RunConfig& config = work.plan.config;
-  const Parts parts(registry_, config, tokenizer_, shapes_.traits());
+  const Parts parts(host_, config, tokenizer_, shapes_.traits());
   const std::int64_t available = checked_held_out_size(*parts.task);
   if (available == 0) throw Error("the task `" + parts.task.name() + "` has no held-out items");
   const auto evaluation = config.get<EvaluationSettings>();
@@ -217,7 +216,7 @@ void Evaluation::judge_again(Work& work, const Parts& parts) const {
 
 void Evaluation::answer(Work& work, const Model* model, const std::string& title, Terminal& terminal) const {
   const RunConfig& config = work.plan.config;
-  const Parts parts(registry_, config, tokenizer_, shapes_.traits());
+  const Parts parts(host_, config, tokenizer_, shapes_.traits());
   begin(work);
   judge_again(work, parts);
   Ranks alone;

@@ -38,7 +38,7 @@ class Evaluation {
   /// @param cells   at least one; their [model] must be the same
   /// @param folder  where records are kept; empty: nowhere
   /// @throws ConfigError with the mistakes of all cells, those that another process answers among them
-  Evaluation(const Registry& registry, std::vector<PlannedCell> cells, const std::filesystem::path& folder,
+  Evaluation(RunHost& host, std::vector<PlannedCell> cells, const std::filesystem::path& folder,
              Use use = Use::kAnswer);
 
   /// Identifies the checkpoint; empty if there is no folder.
@@ -80,7 +80,7 @@ class Evaluation {
   void judge_again(Work& work, const Parts& parts) const;
   void answer(Work& work, const Model* model, const std::string& title, Terminal& terminal) const;
 
-  const Registry& registry_;
+  RunHost& host_;
   EvaluationFolder folder_;
   Use use_;
   std::filesystem::path checkpoint_;

@@ -51,9 +51,9 @@ std::string_view status_name(RewardStatus status) {
   return "unknown";
 }
 
-Judge::Judge(const Registry& registry, const RunConfig& config) : at_once_(processor_cores()) {
+Judge::Judge(RunHost& host, const RunConfig& config) : at_once_(processor_cores()) {
   const auto add = [&](const std::string& section, const std::string& label) {
-    rewards_.push_back(create_component<Reward>(registry, config, section));
+    rewards_.push_back(create_component<Reward>(host, config, section));
     labels_.push_back(label);
     const auto settings = config.get<AddedRewardSettings>(section);
     weights_.push_back(settings.weight);

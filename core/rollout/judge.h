@@ -32,7 +32,7 @@ std::string_view status_name(RewardStatus status);
 class Judge {
  public:
   /// @throws Error if a reward cannot be made.
-  Judge(const Registry& registry, const RunConfig& config);
+  Judge(RunHost& host, const RunConfig& config);
 
   /// The name of [reward]'s component, then the labels of the added ones.
   const std::vector<std::string>& labels() const { return labels_; }

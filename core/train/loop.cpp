@@ -1,7 +1,6 @@
 #include <core/train/loop.h>
 
 #include <core/base/adapters.h>
-#include <core/base/log.h>
 #include <core/base/phase_timer.h>
 #include <core/base/stop_signal.h>
 #include <core/boundary/divided_weights.h>
@@ -96,9 +95,10 @@ std::vector<NamedTensor> without_values(std::vector<NamedTensor> tensors) {
 
 }  // namespace
 
-TrainingLoop::TrainingLoop(Ranks& ranks, const LoopSettings& settings, Training& training, const Model& model,
-                           const RunFolder* folder, Evaluate evaluate, Observe observe)
+TrainingLoop::TrainingLoop(Ranks& ranks, KeptWarnings& warnings, const LoopSettings& settings, Training& training,
+                           const Model& model, const RunFolder* folder, Evaluate evaluate, Observe observe)
     : ranks_(ranks),
+      warnings_(warnings),
       settings_(settings),
       training_(training),
       model_(model),
@@ -212,8 +212,7 @@ void TrainingLoop::compare_ranks(StepRecord& metrics, double waited) const {
 
 /// What all ranks compute warns on all of them: the first one has said that itself.
 void TrainingLoop::show_warnings_of_ranks() {
-  if (ranks_.size() == 1) return;
-  const auto of_rank = ranks_.gather_json(take_warnings());
+  const auto of_rank = ranks_.gather_json(warnings_.take());
   if (!ranks_.is_first()) return;
   for (std::size_t r = 0; r < of_rank.size(); ++r) {
     for (const auto& text : of_rank[r].get<std::vector<std::string>>()) {

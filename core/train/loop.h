@@ -2,6 +2,7 @@
 
 #include <drift/model.h>
 
+#include <core/base/log.h>
 #include <core/io/adapter_files.h>
 #include <core/io/run_folder.h>
 #include <core/ranks/ranks.h>
@@ -54,11 +55,12 @@ class TrainingLoop {
   using Evaluate = std::function<HeldOutResult()>;
   using Observe = std::function<void(const StepRecord& step)>;
 
+  /// @param warnings  of this rank; the first one shows those of all
   /// @param folder    null: another rank writes
   /// @param evaluate  empty: the run has no held-out items.
   /// @param observe   is told of every step when its metrics are on disk, of the evaluation before the first one too
-  TrainingLoop(Ranks& ranks, const LoopSettings& settings, Training& training, const Model& model,
-               const RunFolder* folder, Evaluate evaluate, Observe observe);
+  TrainingLoop(Ranks& ranks, KeptWarnings& warnings, const LoopSettings& settings, Training& training,
+               const Model& model, const RunFolder* folder, Evaluate evaluate, Observe observe);
 
   /// Before run(): put the optimizer and the counters where the checkpoint left them. The weights are the caller's.
   void resume(const ResumePoint& point);
@@ -80,6 +82,7 @@ class TrainingLoop {
   void judge(std::int64_t step, const HeldOutResult& result);
 
   Ranks& ranks_;
+  KeptWarnings& warnings_;
   const LoopSettings& settings_;
   Training& training_;
   const Model& model_;

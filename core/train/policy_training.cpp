@@ -33,9 +33,10 @@ OptimizerSettings policy_optimizer(const RunConfig& config) {
           shard_of(config) != Shard::kNone};
 }
 
-PolicyTraining::PolicyTraining(Ranks& ranks, const RunConfig& config, const Model& model, const PromptEncoder& prompts,
-                               PolicyComponents components)
+PolicyTraining::PolicyTraining(Ranks& ranks, RunHost& host, const RunConfig& config, const Model& model,
+                               const PromptEncoder& prompts, PolicyComponents components)
     : ranks_(ranks),
+      host_(host),
       model_(model),
       prompts_(prompts),
       components_(std::move(components)),

@@ -49,7 +49,7 @@ OptimizerSettings policy_optimizer(const RunConfig& config);
 /// (docs/spec/algorithms.md 1.8).
 class PolicyTraining final : public Training {
  public:
-  PolicyTraining(Ranks& ranks, const RunConfig& config, const Model& model, const PromptEncoder& prompts,
+  PolicyTraining(Ranks& ranks, RunHost& host, const RunConfig& config, const Model& model, const PromptEncoder& prompts,
                  PolicyComponents components);
 
   StepRecord run(std::int64_t step) override;
@@ -76,6 +76,7 @@ class PolicyTraining final : public Training {
                                   StepMetrics& metrics) const;
 
   Ranks& ranks_;
+  RunHost& host_;
   const Model& model_;
   const PromptEncoder& prompts_;
   PolicyComponents components_;

@@ -1,6 +1,5 @@
 // One training step, from prompts to parameters, as docs/architecture.md draws it. Each line calls a room below.
 
-#include <core/base/component_host.h>
 #include <core/base/phase_timer.h>
 #include <core/boundary/checked.h>
 #include <core/boundary/model_policy.h>
@@ -37,7 +36,7 @@ StepRecord PolicyTraining::run(std::int64_t step) {
 
   if (inspection && ranks_.is_first())
     metrics.record.inspection = json_text(inspection->to_json({items, written, scored, components_.judge, prompts_}));
-  metrics.record.plugin_metrics.merge(take_component_metrics(ranks_));
+  metrics.record.plugin_metrics.merge(host_.take_metrics(ranks_));
   metrics.record.seconds->total = timer.seconds();
   return std::move(metrics.record);
 }

@@ -21,8 +21,8 @@ std::string limit_prompts(Task& task, std::int64_t listed, const PromptEncoder& 
 
 }  // namespace
 
-TrainingTask open_training_task(const Registry& registry, const RunConfig& config, const PromptEncoder& prompts) {
-  TrainingTask training{create_component<Task>(registry, config, "task"), {}};
+TrainingTask open_training_task(RunHost& host, const RunConfig& config, const PromptEncoder& prompts) {
+  TrainingTask training{create_component<Task>(host, config, "task"), {}};
   const auto listed = checked_training_size(*training.task);
   const auto most = config.get<TaskSettings>().max_prompt_tokens;
   if (!listed && most > 0) {

@@ -7,6 +7,8 @@
 #include <core/lab/conformance/rules.h>
 #include <core/plugin/plugin_loader.h>
 
+#include "tests/support/plugins.h"
+
 #include <gmock/gmock.h>
 
 #include <set>
@@ -28,7 +30,7 @@ const Registry& plugin(const std::string& name) {
 }
 
 std::vector<Outcome> examine(const ComponentEntry& entry, const std::set<std::string>& rules,
-                             const ExaminedWith& with = {}) {
+                             const ExaminedWith& with = {test::host(), {}, {}, {}}) {
   std::vector<Outcome> outcomes;
   Examination examination(component_id(entry), callee(entry).text, rules,
                           {[](const std::string&) {}, [&](const Outcome& outcome) { outcomes.push_back(outcome); }});
@@ -196,7 +198,8 @@ TEST(Conformance, FindsTheFaultsOfRuns) {
     const ComponentEntry& entry = *plugin("test_faulty").find(kind, "faulty");
     EXPECT_THAT(words(examine(entry, {"made", "results"})), IsEmpty()) << kind_name(kind);
     for (const char* fault : faults) {
-      const auto found = words(examine(entry, {"made", "results"}, {{{"fault", std::string(fault)}}, "", {}}));
+      const auto found =
+          words(examine(entry, {"made", "results"}, {test::host(), {{"fault", std::string(fault)}}, "", {}}));
       EXPECT_THAT(found, Contains(HasSubstr(": found: "))) << kind_name(kind) << ", " << fault;
     }
   };

@@ -16,6 +16,7 @@
 #include <drift/sampling.h>
 
 #include "tests/support/alone.h"
+#include "tests/support/plugins.h"
 
 #include <gmock/gmock.h>
 
@@ -50,7 +51,7 @@ const Registry& faulty() {
 template <class T>
 Made<T> make(const std::string& fault, const ModelConfig* config = nullptr) {
   const ComponentEntry& entry = *faulty().find(T::kKind, "faulty");
-  return make_from_plugin<T>(entry, Parameters(entry.params, {{"fault", fault}}), config);
+  return make_from_plugin<T>(test::host(), entry, Parameters(entry.params, {{"fault", fault}}), config);
 }
 
 Made<Model> make_model(const std::string& fault) {
@@ -77,7 +78,7 @@ Trajectories roll_out(const std::string& fault, const std::string& model_fault =
 /// As a rollout that is compared with the original that it follows.
 Trajectories roll_out_as_original(const std::string& fault) {
   const ComponentEntry& entry = *faulty().find(ComponentKind::kRollout, "faulty");
-  return roll_out(*make_original(entry, Parameters(entry.params, {{"fault", fault}})));
+  return roll_out(*make_original(test::host(), entry, Parameters(entry.params, {{"fault", fault}})));
 }
 
 MaskPlan draw_plan(const std::string& fault) {

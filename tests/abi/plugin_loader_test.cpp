@@ -8,6 +8,8 @@
 #include <tests/abi/plugin_files.h>
 #include <tests/support/support.h>
 
+#include "tests/support/plugins.h"
+
 #include <elf.h>
 
 #include <gmock/gmock.h>
@@ -244,7 +246,7 @@ TEST(PluginLoader, LoadsAPluginAndRegistersWhatItBrings) {
   const ComponentEntry* entry = registry.find(ComponentKind::kLossEstimator, "soft_clip");
   ASSERT_NE(entry, nullptr);
   EXPECT_EQ(entry->plugin, "soft_clip");
-  const auto component = make_component(*entry, Parameters(entry->params));
+  const auto component = test::host().make(*entry, Parameters(entry->params));
   const auto* loss = dynamic_cast<const LossEstimator*>(component.get());
   ASSERT_NE(loss, nullptr) << "the host asks for interfaces by dynamic_cast";
   EXPECT_EQ(loss->coupling(), Coupling::kView);
@@ -254,7 +256,7 @@ TEST(PluginLoader, ExceptionsOfAComponentKeepTheirTypeAndHint) {
   Registry registry;
   PluginLoader loader(registry);
   loader.load_file(test::built_plugin("test_probe"));
-  const auto component = make_component(*registry.find(ComponentKind::kLossEstimator, "probe"), {});
+  const auto component = test::host().make(*registry.find(ComponentKind::kLossEstimator, "probe"), {});
   try {
     dynamic_cast<const LossEstimator&>(*component).evaluate({});
     FAIL() << "no exception";

@@ -15,6 +15,8 @@
 #include <drift/reward.h>
 #include <drift/task.h>
 
+#include "tests/support/plugins.h"
+
 #include <gmock/gmock.h>
 
 #include <ATen/TensorOperators.h>
@@ -44,7 +46,7 @@ Made<T> make(const std::string& plugin, const std::string& component,
   const auto [place, is_new] = registries.try_emplace(plugin);
   if (is_new) PluginLoader(place->second).load_file(test::built_plugin("test_" + plugin));
   const ComponentEntry& entry = *place->second.find(T::kKind, component);
-  return make_from_plugin<T>(entry, Parameters(entry.params, values));
+  return make_from_plugin<T>(test::host(), entry, Parameters(entry.params, values));
 }
 template <class T>
 Made<T> make(const std::string& example, const std::map<std::string, Parameter::Value>& values = {}) {

@@ -9,6 +9,8 @@
 #include <core/lab/loss_slope.h>
 #include <core/plugin/plugin_loader.h>
 
+#include "tests/support/plugins.h"
+
 #include <gmock/gmock.h>
 
 #include <ATen/TensorOperators.h>
@@ -33,7 +35,7 @@ class RecordedPurePlugin : public testing::Test {
   template <class T>
   Made<T> make(const std::map<std::string, Parameter::Value>& values = {}) {
     const ComponentEntry& entry = *registry_.find(T::kKind, "recorded");
-    return make_from_plugin<T>(entry, Parameters(entry.params, values));
+    return make_from_plugin<T>(test::host(), entry, Parameters(entry.params, values));
   }
 
   Registry registry_;

@@ -14,6 +14,8 @@
 #include <drift/parallel.h>
 #include <drift/unit_test.h>
 
+#include "tests/support/plugins.h"
+
 #include <gmock/gmock.h>
 
 #include <ATen/TensorOperators.h>
@@ -50,7 +52,7 @@ Made<T> make(const std::string& example, const std::map<std::string, Parameter::
   const auto [place, is_new] = registries.try_emplace(example);
   if (is_new) PluginLoader(place->second).load_file(test::built_plugin("test_" + example));
   const ComponentEntry& entry = *place->second.find(T::kKind, example);
-  return make_from_plugin<T>(entry, Parameters(entry.params, values), config);
+  return make_from_plugin<T>(test::host(), entry, Parameters(entry.params, values), config);
 }
 
 // ---- span_masks ----
@@ -208,7 +210,7 @@ TEST(ConvNet, HasAdaptersAsTheInterfaceDemands) {
                                found.push_back("ok: " + outcome.text);
                            }});
   check_rules(*registry.find(ComponentKind::kModel, "convnet"),
-              {.values = {}, .model_config = start().config_json, .references = {}}, examination);
+              {.host = test::host(), .values = {}, .model_config = start().config_json, .references = {}}, examination);
   EXPECT_THAT(found, ElementsAre("ok: 6 modules, it refuses lora_dropout"));
 }
 

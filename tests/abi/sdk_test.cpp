@@ -9,6 +9,8 @@
 
 #include <tests/support/training_run.h>
 
+#include "tests/support/plugins.h"
+
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -268,7 +270,7 @@ target_link_libraries(drift_plugin_my_backbone PRIVATE drift::nn nlohmann_json::
   const ComponentEntry* entry = registry.find(ComponentKind::kModel, "llada");
   const ModelConfig config{test::read_file(test::source_dir() / "tests/golden/data/ckpt/llada_a/config.json"),
                            at::kFloat, at::kMeta};
-  const auto model = make_component(*entry, Parameters(entry->params), &config);
+  const auto model = test::host().make(*entry, Parameters(entry->params), &config);
   EXPECT_NE(capability<CachedForward>(*model), nullptr);
 }
 

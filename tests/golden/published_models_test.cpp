@@ -53,7 +53,7 @@ json dream_7b() {
 std::unique_ptr<Component> shapes_of(const std::string& family, const json& config) {
   const ModelConfig shapes_only{config.dump(), at::kBFloat16, at::kMeta};
   const ComponentEntry* entry = test::load_plugin(family).find(ComponentKind::kModel, family);
-  return make_component(*entry, Parameters(entry->params), &shapes_only);
+  return test::host().make(*entry, Parameters(entry->params), &shapes_only);
 }
 
 std::set<std::string> names_of(const Model& model) {

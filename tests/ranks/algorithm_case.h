@@ -58,7 +58,7 @@ struct AlgorithmCase {
   template <class Interface>
   static std::unique_ptr<Interface> make(const std::string& name) {
     const ComponentEntry* entry = test::all_plugins().find(Interface::kKind, name);
-    auto made = make_component(*entry, Parameters(entry->params));
+    auto made = test::host().make(*entry, Parameters(entry->params));
     auto* typed = dynamic_cast<Interface*>(made.release());
     return std::unique_ptr<Interface>(typed);
   }

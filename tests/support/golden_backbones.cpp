@@ -98,7 +98,7 @@ class MaskedSum final : public LossEstimator {
 std::unique_ptr<Model> open(const std::string& family, const std::filesystem::path& folder, const ModelConfig& config,
                             const std::map<std::string, Parameter::Value>& settings) {
   const ComponentEntry* entry = load_plugin(family).find(ComponentKind::kModel, family);
-  auto made = make_component(*entry, Parameters(entry->params, settings), &config);
+  auto made = host().make(*entry, Parameters(entry->params, settings), &config);
   std::unique_ptr<Model> model(dynamic_cast<Model*>(made.release()));
   const at::NoGradGuard no_gradient;
   load_parameters(folder, base_parameters(*model));

@@ -30,6 +30,16 @@ const Registry& all_plugins() {
   return registry;
 }
 
+RunHost& host() {
+  static const Registry none;
+  return host_of(none);
+}
+
+RunHost& host_of(const Registry& registry) {
+  static std::map<const Registry*, RunHost> hosts;
+  return hosts.try_emplace(&registry, registry).first->second;
+}
+
 Parameter::Value param_from_text(const ComponentEntry& component, const std::string& name, const std::string& text) {
   for (const Parameter& spec : component.params) {
     if (spec.name != name) continue;

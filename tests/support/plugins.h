@@ -18,13 +18,18 @@ const Registry& load_plugin(const std::string& name);
 /// The registry after loading every plugin of the build tree.
 const Registry& all_plugins();
 
+/// The host of a run, for components of any registry.
+RunHost& host();
+/// The same with what is registered there.
+RunHost& host_of(const Registry& registry);
+
 /// A component of `plugin` with the given parameters over its defaults.
 template <class Interface>
 std::unique_ptr<Interface> create(const std::string& plugin, const std::string& component,
                                   const std::map<std::string, Parameter::Value>& values = {}) {
   const ComponentEntry* entry = load_plugin(plugin).find(Interface::kKind, component);
   if (entry == nullptr) throw std::runtime_error("plugin `" + plugin + "` has no " + component);
-  auto made = make_component(*entry, Parameters(entry->params, values));
+  auto made = host().make(*entry, Parameters(entry->params, values));
   auto* typed = dynamic_cast<Interface*>(made.get());
   if (typed == nullptr) throw std::runtime_error(component + " of plugin `" + plugin + "` has another type");
   made.release();

@@ -52,7 +52,7 @@ void write_real_vocabulary_model(const fs::path& folder) {
                  {"mask_token_id", 151666}});
   const ComponentEntry* entry = load_plugin("dream").find(ComponentKind::kModel, "dream");
   const ModelConfig made{config.dump(), at::kFloat, at::kCPU};
-  const std::unique_ptr<Component> component = make_component(*entry, Parameters(entry->params, {}), &made);
+  const std::unique_ptr<Component> component = host().make(*entry, Parameters(entry->params, {}), &made);
   auto& model = dynamic_cast<Model&>(*component);
   const at::NoGradGuard no_gradient;
   model.initialize(RandomStream(1, "weights"));

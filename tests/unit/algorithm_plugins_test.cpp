@@ -32,7 +32,7 @@ TEST(AlgorithmPlugins, EveryComponentCanBeMadeWithItsDefaults) {
   EXPECT_THAT(algorithm_plugins(), testing::Not(testing::IsEmpty()));
   for (const std::string& plugin : algorithm_plugins()) {
     for (const ComponentEntry& component : test::load_plugin(plugin).components())
-      EXPECT_NE(make_component(component, Parameters(component.params)), nullptr) << component.name;
+      EXPECT_NE(test::host().make(component, Parameters(component.params)), nullptr) << component.name;
   }
 }
 

@@ -6,6 +6,8 @@
 #include <drift/error.h>
 #include <drift/reward.h>
 
+#include "tests/support/alone.h"
+
 #include <gmock/gmock.h>
 
 #include <string>
@@ -39,13 +41,11 @@ class ComponentHostTest : public testing::Test {
     registry_.add<Speaker>("loss", "Speaks.");
     registry_.add<Silent>("silent", "Takes no host.");
     set_warning_listener([this](const std::string& line) { warnings_.push_back(line); });
-    set_component_seed(3);
-    take_component_metrics();
   }
   ~ComponentHostTest() override { set_warning_listener({}); }
 
-  std::unique_ptr<Component> make(const std::string& name) const {
-    return make_component(*registry_.find(ComponentKind::kReward, name), {});
+  std::unique_ptr<Component> make(const std::string& name) {
+    return host_.make(*registry_.find(ComponentKind::kReward, name), {});
   }
   Host& host_of(const std::string& name) {
     made_.push_back(make(name));
@@ -53,6 +53,7 @@ class ComponentHostTest : public testing::Test {
   }
 
   Registry registry_;
+  RunHost host_{registry_, 3};
   std::vector<std::unique_ptr<Component>> made_;
   std::vector<std::string> warnings_;
 };
@@ -75,8 +76,8 @@ TEST_F(ComponentHostTest, AMetricIsAMeanOverTheStep) {
   host_of("speaker").metric("hits", 1, 2);
   host_of("speaker").metric("seconds", 0.5);
   host_of("speaker").metric("nothing", 0, 0);
-  EXPECT_THAT(take_component_metrics(), ElementsAre(Pair("speaker/hits", 0.5), Pair("speaker/seconds", 0.5)));
-  EXPECT_THAT(take_component_metrics(), IsEmpty()) << "the next step begins anew";
+  EXPECT_THAT(host_.take_metrics(test::alone), ElementsAre(Pair("speaker/hits", 0.5), Pair("speaker/seconds", 0.5)));
+  EXPECT_THAT(host_.take_metrics(test::alone), IsEmpty()) << "the next step begins anew";
   EXPECT_THROW(host_of("loss").metric("hits", 1), Error) << "`loss/hits` would be the loss's";
   for (const char* name : {"", "a/b", "a b"}) EXPECT_THROW(host_of("speaker").metric(name, 1), Error) << name;
 }
@@ -87,8 +88,9 @@ TEST_F(ComponentHostTest, StreamsDependOnSeedComponentAndName) {
   EXPECT_EQ(host_of("speaker").random("draws").uniform(point), value);
   EXPECT_NE(host_of("other").random("draws").uniform(point), value);
   EXPECT_NE(host_of("speaker").random("others").uniform(point), value);
-  set_component_seed(4);
-  EXPECT_NE(host_of("speaker").random("draws").uniform(point), value);
+  RunHost other(registry_, 4);
+  const auto made = other.make(*registry_.find(ComponentKind::kReward, "speaker"), {});
+  EXPECT_NE(dynamic_cast<Speaker&>(*made).host.random("draws").uniform(point), value);
 }
 
 TEST_F(ComponentHostTest, AComponentNeedNotTakeItsHost) { EXPECT_NE(make("silent"), nullptr); }

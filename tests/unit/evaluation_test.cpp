@@ -124,6 +124,8 @@ batch_size = 4
 )");
   }
 
+  mutable RunHost host_{registry()};
+
   std::filesystem::path file() const { return folder_.path() / "run.toml"; }
   std::filesystem::path out() const { return folder_.path() / "out"; }
 
@@ -133,7 +135,7 @@ batch_size = 4
     std::vector<PlannedCell> cells(1);
     cells[0].cell = {"numbers", 0, ""};
     cells[0].config = resolve_config(load_document(file(), overrides), registry(), ConfigPurpose::kEval);
-    return Evaluation(registry(), std::move(cells), kept ? out() : std::filesystem::path());
+    return Evaluation(host_, std::move(cells), kept ? out() : std::filesystem::path());
   }
 
   CellSummary run(const std::vector<std::string>& settings = {}, bool kept = true) const {

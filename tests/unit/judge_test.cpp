@@ -96,7 +96,7 @@ class Judging : public testing::Test {
     test::write_file(folder_.path() / "run.toml", toml);
     return resolve_config(load_document(folder_.path() / "run.toml", {}), registry_, ConfigPurpose::kJudge);
   }
-  Judge judge(const std::string& toml) const { return Judge(registry_, resolve(toml)); }
+  Judge judge(const std::string& toml) const { return Judge(host_, resolve(toml)); }
   std::string mistakes(const std::string& toml) const {
     try {
       resolve(toml);
@@ -108,6 +108,7 @@ class Judging : public testing::Test {
 
   test::TemporaryFolder folder_;
   Registry registry_ = make_registry();
+  mutable RunHost host_{registry_};
   TaskItem item_{.id = "1",
                  .prompt = "2 + 2 =",
                  .reference = "4",

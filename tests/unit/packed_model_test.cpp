@@ -54,7 +54,7 @@ class PackedBackbone : public testing::TestWithParam<std::string> {
     const ComponentEntry* entry = test::load_plugin(GetParam()).find(ComponentKind::kModel, GetParam());
     ModelConfig config{read_config_json(folder()), type, at::kCPU};
     config.quantization = "nf4";
-    auto model = make_from_plugin<Model>(*entry, Parameters(entry->params, {}), &config);
+    auto model = make_from_plugin<Model>(test::host(), *entry, Parameters(entry->params, {}), &config);
     load_parameters(folder(), model->parameters(), [&](const std::string& name, const at::Tensor& weight) {
       capability<nn::PackedWeights>(*model)->pack(name, weight);
     });

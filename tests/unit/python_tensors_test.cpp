@@ -37,7 +37,7 @@ class PythonTensors : public testing::Test {
   static Made<T> make(const std::string& file, const std::map<std::string, Parameter::Value>& values = {}) {
     const ComponentEntry entry =
         with_declaration(*test::load_plugin("python").find(T::kKind, "python"), {{"file", file}});
-    return make_from_plugin<T>(entry, Parameters(entry.params, values));
+    return make_from_plugin<T>(test::host(), entry, Parameters(entry.params, values));
   }
 
   static std::string example(const std::string& path) { return (test::source_dir() / "sdk/examples" / path).string(); }
@@ -63,7 +63,7 @@ TEST_F(PythonTensors, TenLinesGiveTheLossAndTheGradientOfTheCppOne) {
   Registry registry;
   PluginLoader(registry).load_file(test::build_dir() / "tests/plugins/libtest_soft_clip.so");
   const ComponentEntry& entry = *registry.find(ComponentKind::kLossEstimator, "soft_clip");
-  const auto cpp = make_from_plugin<LossEstimator>(entry, Parameters(entry.params, {{"width", 2.0}}));
+  const auto cpp = make_from_plugin<LossEstimator>(test::host(), entry, Parameters(entry.params, {{"width", 2.0}}));
   const auto python = make<LossEstimator>(example("soft_clip_python/soft_clip.py:SoftClip"), {{"width", 2.0}});
   EXPECT_EQ(python->coupling(), cpp->coupling());
   const LossInput input = loss_input();

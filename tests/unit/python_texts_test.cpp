@@ -1,6 +1,7 @@
 // Rewards and tasks in Python, which need no torch: they judge and make what the C++ examples do, from any thread, and
 // their mistakes are errors with file and line.
 
+#include <tests/support/alone.h>
 #include <tests/support/plugins.h>
 #include <tests/support/python.h>
 #include <tests/support/tasks.h>
@@ -35,7 +36,7 @@ ComponentEntry declared(ComponentKind kind, const std::string& file) {
 template <class T>
 Made<T> make(const std::string& file, const Values& values = {}) {
   const ComponentEntry entry = declared(T::kKind, file);
-  return make_from_plugin<T>(entry, Parameters(entry.params, values));
+  return make_from_plugin<T>(test::host(), entry, Parameters(entry.params, values));
 }
 
 std::string example(const std::string& path) { return (test::source_dir() / "sdk/examples" / path).string(); }
@@ -47,7 +48,7 @@ Made<T> in_cpp(const std::string& name, const Values& values = {}) {
   const auto [place, is_new] = registries.try_emplace(name);
   if (is_new) PluginLoader(place->second).load_file(test::build_dir() / "tests/plugins" / ("libtest_" + name + ".so"));
   const ComponentEntry& entry = *place->second.find(T::kKind, name);
-  return make_from_plugin<T>(entry, Parameters(entry.params, values));
+  return make_from_plugin<T>(test::host(), entry, Parameters(entry.params, values));
 }
 
 class PythonFile : public testing::Test {
@@ -203,18 +204,19 @@ TEST(PythonTask, MakesTheItemsOfTheSameTaskInCpp) {
 }
 
 TEST_F(PythonFile, ReportsThroughItsHost) {
-  const auto reward = make<Reward>(write("host.py", R"(
+  const ComponentEntry entry = declared(ComponentKind::kReward, write("host.py", R"(
 class Reward(drift.Reward):
     """Reports."""
     def score(self, request):
         self.metric("length", len(request.response))
         return drift.Verdict(0, False, reason=str(self.random("draws").uniform(position=3)))
 )"));
-  set_component_seed(5);
-  take_component_metrics();
+  const Registry none;
+  RunHost run(none, 5);
+  const auto reward = make_from_plugin<Reward>(run, entry, Parameters(entry.params));
   const std::string drawn = judge(*reward, "four", "").reason;
   judge(*reward, "eleven", "");
-  EXPECT_THAT(take_component_metrics(), testing::ElementsAre(testing::Pair("python/length", 5.0)));
+  EXPECT_THAT(run.take_metrics(test::alone), testing::ElementsAre(testing::Pair("python/length", 5.0)));
   EXPECT_EQ(std::stod(drawn), RandomStream(5, "reward").child("python").child("draws").uniform({0, 0, 3, 0}));
 }
 

@@ -130,9 +130,12 @@ TEST_F(ShippedConfigs, EveryAlgorithmTrainsItsTaskOnBothModels) {
       const RunConfig config = resolve_parts(
           {"models/" + model, "tasks/" + task_of(algorithm), "algorithms/" + algorithm}, model, ConfigPurpose::kTrain);
       if (!config.has("algorithm.loss")) continue;
-      EXPECT_NO_THROW(create_component<MaskingStrategy>(test::all_plugins(), config, "algorithm.masking")) << algorithm;
-      EXPECT_NO_THROW(create_component<LossEstimator>(test::all_plugins(), config, "algorithm.loss")) << algorithm;
-      EXPECT_NO_THROW(create_component<Rollout>(test::all_plugins(), config, "rollout")) << algorithm;
+      EXPECT_NO_THROW(
+          create_component<MaskingStrategy>(test::host_of(test::all_plugins()), config, "algorithm.masking"))
+          << algorithm;
+      EXPECT_NO_THROW(create_component<LossEstimator>(test::host_of(test::all_plugins()), config, "algorithm.loss"))
+          << algorithm;
+      EXPECT_NO_THROW(create_component<Rollout>(test::host_of(test::all_plugins()), config, "rollout")) << algorithm;
     }
   }
 }

@@ -35,6 +35,7 @@ class StreamedModel : public testing::TestWithParam<std::tuple<std::string, std:
     return resolve_config(load_document({}, all), registry(), ConfigPurpose::kModelOnly);
   }
   const Registry& registry() const { return test::load_plugin(std::get<0>(GetParam())); }
+  RunHost& host() const { return test::host_of(registry()); }
 
   static at::Tensor some_tokens(std::int64_t sequences) {
     return (at::arange(sequences * 29, at::kLong) * 37 + 11).remainder(200).view({sequences, 29});
@@ -44,7 +45,7 @@ class StreamedModel : public testing::TestWithParam<std::tuple<std::string, std:
 };
 
 TEST_P(StreamedModel, ComputesTheSameBits) {
-  const ModelShapes shapes(registry(), config(), WhichAdapters::kAll);
+  const ModelShapes shapes(host(), config(), WhichAdapters::kAll);
   const auto held = open_initial_model(test::alone, shapes), streamed = open_streamed_model(shapes);
   for (int again = 0; again < 2; ++again) {
     const auto expected = held->forward({some_tokens(3), {}, {}});
@@ -54,7 +55,7 @@ TEST_P(StreamedModel, ComputesTheSameBits) {
 }
 
 TEST_P(StreamedModel, HoldsOneBlock) {
-  const auto streamed = open_streamed_model({registry(), config(), WhichAdapters::kAll});
+  const auto streamed = open_streamed_model({host(), config(), WhichAdapters::kAll});
   const auto* blocks = capability<nn::BlockWeightsOnDemand>(*streamed);
   ASSERT_NE(blocks, nullptr);
   ASSERT_GT(streamed->traits().layers, 1);
@@ -70,7 +71,7 @@ TEST_P(StreamedModel, HoldsOneBlock) {
 
 // As the rows of a small model are scored: each worker's forward needs the blocks in its own order.
 TEST_P(StreamedModel, WorkersDoNotDisturbEachOther) {
-  const ModelShapes shapes(registry(), config(), WhichAdapters::kAll);
+  const ModelShapes shapes(host(), config(), WhichAdapters::kAll);
   const auto held = open_initial_model(test::alone, shapes), streamed = open_streamed_model(shapes);
   std::vector<at::Tensor> expected(8), found(8);
   const auto forward = [&](const Model& model, std::vector<at::Tensor>& into) {

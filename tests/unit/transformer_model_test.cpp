@@ -188,7 +188,7 @@ TEST_P(Backbone, HasShapesWithoutMemory) {
         operators_called().insert(function.name());
         return nullptr;
       }));
-  const auto made = make_component(*entry, Parameters(entry->params), &config);
+  const auto made = test::host().make(*entry, Parameters(entry->params), &config);
   at::removeCallback(watch);
   // All others of the meta device run in Python once a component in Python has imported torch.
   EXPECT_THAT(operators_called(), testing::IsSubsetOf({"aten::empty", "aten::detach"}));
@@ -214,7 +214,7 @@ TEST_P(Backbone, NamesEverySettingThatItCannotCompute) {
   }
   const ModelConfig config{text, at::kFloat, at::kMeta};
   try {
-    make_component(*entry, Parameters(entry->params), &config);
+    test::host().make(*entry, Parameters(entry->params), &config);
     FAIL() << "it was accepted";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("`rope_scaling` = {\"type\":\"yarn\"}"),
@@ -229,7 +229,7 @@ TEST_P(Backbone, TakesTheUsersWordForAnUnknownSetting) {
   text.replace(text.find('{'), 1, R"({ "window_cut": 3,)");
   const ComponentEntry* entry = test::load_plugin(GetParam()).find(ComponentKind::kModel, GetParam());
   const ModelConfig config{text, at::kFloat, at::kMeta};
-  EXPECT_NO_THROW(make_component(
+  EXPECT_NO_THROW(test::host().make(
       *entry, Parameters(entry->params, {{"ignored_settings", std::vector<std::string>{"window_cut"}}}), &config));
 }
 
@@ -241,7 +241,7 @@ std::string made_of(const std::string& family, const nlohmann::json& changes, co
   ModelConfig config{json.dump(), at::kFloat, at::kMeta};
   config.generation_config_json = generation;
   try {
-    const auto made = make_component(*entry, Parameters(entry->params), &config);
+    const auto made = test::host().make(*entry, Parameters(entry->params), &config);
     std::string ends = "ends:";
     for (const std::int64_t id : end_ids(dynamic_cast<const Model&>(*made).traits())) ends += " " + std::to_string(id);
     return ends;

@@ -18,13 +18,13 @@
 
 namespace drift {
 
-ClaimBatches::ClaimBatches(const Registry& registry, const RunConfig& config, const Model& model,
-                           const PromptEncoder& prompts, Loaded<Task> task)
+ClaimBatches::ClaimBatches(RunHost& host, const RunConfig& config, const Model& model, const PromptEncoder& prompts,
+                           Loaded<Task> task)
     : model_(model),
       prompts_(prompts),
       task_(std::move(task)),
-      judge_(registry, config),
-      rollout_(create_component<Rollout>(registry, config, "rollout")),
+      judge_(host, config),
+      rollout_(create_component<Rollout>(host, config, "rollout")),
       random_(config.get<RunSettings>().seed, "claims"),
       advantage_(config.get<AdvantageSettings>()),
       score_(config.get<RewardSettings>()),

@@ -36,7 +36,7 @@ struct ClaimBatch {
 /// Draws batches as a training run of this configuration does from its checkpoint, with random numbers of its own.
 class ClaimBatches {
  public:
-  ClaimBatches(const Registry& registry, const RunConfig& config, const Model& model, const PromptEncoder& prompts,
+  ClaimBatches(RunHost& host, const RunConfig& config, const Model& model, const PromptEncoder& prompts,
                Loaded<Task> task);
 
   /// @param entropies  costs as many forwards as the rollout

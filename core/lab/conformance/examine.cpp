@@ -120,7 +120,8 @@ bool examine_here(const CheckRequest& request) {
     ComponentEntry entry = find_component(registry, request.component);
     const ParamValues leading = given_values(request.set, entry.params);
     if (!leading.empty()) entry = with_declaration(entry, leading);
-    ExaminedWith with{given_values(request.set, entry.params), "", request.references};
+    RunHost host(registry);
+    ExaminedWith with{host, given_values(request.set, entry.params), "", request.references};
     if (!request.model_config.empty()) with.model_config = read_json_text(request.model_config);
     Examination examination(request.component, callee(entry).text, request.rules, listener);
     check_rules(entry, with, examination);

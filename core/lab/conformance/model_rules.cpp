@@ -160,12 +160,12 @@ void check_model_rules(const ComponentEntry& entry, const ExaminedWith& with, Ex
     ModelConfig own = config;
     own.device = device;
     own.adapter_json = adapter_json;
-    return make_examined<Model>(entry, setting.values, &own);
+    return make_examined<Model>(with.host, entry, setting.values, &own);
   };
   const auto make = [&](const Setting& setting, at::ScalarType dtype = at::kFloat) {
     ModelConfig own = config;
     own.dtype = dtype;
-    auto model = make_examined<Model>(entry, setting.values, &own);
+    auto model = make_examined<Model>(with.host, entry, setting.values, &own);
     set_weights(*model);
     return model;
   };

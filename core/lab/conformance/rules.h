@@ -14,6 +14,7 @@ namespace drift {
 
 /// What the kit cannot make up.
 struct ExaminedWith {
+  RunHost& host;                        ///< makes the component
   ParamValues values;                   ///< of parameters: paths that a component needs
   std::string model_config;             ///< the text of a config.json
   std::vector<std::string> references;  ///< TaskItem::reference of the items that a reward judges

@@ -112,12 +112,12 @@ std::string or_not_checked(const ComponentEntry& entry, const std::function<std:
   }
 }
 
-std::unique_ptr<Component> construct(const ComponentEntry& entry, const ParamValues& values,
+std::unique_ptr<Component> construct(RunHost& host, const ComponentEntry& entry, const ParamValues& values,
                                      const ModelConfig* model_config) {
   const Callee maker = callee(entry);
   try {
     const PluginCall call(maker, "constructor");
-    return make_component(entry, Parameters(entry.params, values), model_config);
+    return host.make(entry, Parameters(entry.params, values), model_config);
   } catch (const Error& refusal) {
     throw Refused(std::string("constructor: ") + refusal.what(), refusal.hint());
   } catch (...) {

@@ -43,14 +43,14 @@ std::string or_not_checked(const ComponentEntry& entry, const std::function<std:
                            const ModelConfig* model_config = nullptr);
 
 /// @throws Refused; PluginError for anything else that goes wrong, which also says what may be missing
-std::unique_ptr<Component> construct(const ComponentEntry& entry, const ParamValues& values,
+std::unique_ptr<Component> construct(RunHost& host, const ComponentEntry& entry, const ParamValues& values,
                                      const ModelConfig* model_config);
 
 /// A component as the core has it.
 template <class T>
-Made<T> make_examined(const ComponentEntry& entry, const ParamValues& values,
+Made<T> make_examined(RunHost& host, const ComponentEntry& entry, const ParamValues& values,
                       const ModelConfig* model_config = nullptr) {
-  return adopt<T>(construct(entry, values, model_config), callee(entry), model_config);
+  return adopt<T>(construct(host, entry, values, model_config), callee(entry, &host), model_config);
 }
 
 }  // namespace drift

@@ -25,7 +25,10 @@ class Trials {
         settings_(edge_settings(entry.params, with.values)),
         examination_(examination),
         make_(std::move(make)) {
-    if (!make_) make_ = [this](const Setting& setting) { return make_examined<T>(entry_, setting.values); };
+    if (!make_)
+      make_ = [this, &host = with.host](const Setting& setting) {
+        return make_examined<T>(host, entry_, setting.values);
+      };
   }
 
   const std::vector<Setting>& settings() const { return settings_; }
