@@ -3,8 +3,8 @@
 #include <core/base/component_host.h>
 #include <core/config/run_config.h>
 #include <core/io/checkpoint.h>
-#include <core/update/batch_totals.h>
 #include <core/update/reference_policy.h>
+#include <core/update/update_batch.h>
 
 #include <drift/masking_strategy.h>
 
@@ -142,12 +142,9 @@ std::unique_ptr<UpdateCases::Case> UpdateCases::make(const UpdateAlgorithm& algo
   input.response_number_B = at::arange(kResponses, at::kLong);
   masking->plan(input, one->plan);
 
-  one->batch.trajectories = &trajectories_;
-  one->batch.plan = &one->plan;
-  one->batch.advantage_B = at::tensor({1.5f, -0.5f, 0.25f, -1.25f});
-  const auto iterations = config.get<TrainSettings>().inner_iterations;
-  one->batch.totals = batch_totals(one->plan, kResponses, kResponses, iterations);
-  one->batch.scored_B = scored_positions(one->plan, kResponses);
+  const auto advantage_B = at::tensor({1.5f, -0.5f, 0.25f, -1.25f});
+  one->batch = update_batch(trajectories_, advantage_B, one->plan, /*group_size=*/kResponses);
+  one->batch.totals.optimizer_steps = config.get<TrainSettings>().inner_iterations;
   one->batch.reference_is_old_policy = one->needs.reference && reference_settings(config).kind == ReferenceKind::kOld;
   one->reference_forwards = one->needs.reference && !one->batch.reference_is_old_policy;
   return one;
@@ -162,16 +159,16 @@ UpdateCases::Operations UpdateCases::needed_operations(const Case& one, std::int
   const double head = 2 * hidden * static_cast<double>(shape_.vocabulary);
   const double times = one.reference_forwards ? 4 : 3;
 
-  const auto contexts = distinct_view_rows(model_->traits(), trajectories_, one.plan, all_views(one.plan));
+  const ViewRows rows(Ranks(), model_->traits(), trajectories_, one.plan, all_views(one.plan));
   double positions = 0;
-  for (const ViewRow& context : contexts) {
+  for (const std::vector<RowTarget>& targets : rows.targets()) {
     std::set<std::int64_t> distinct;
-    for (const auto& target : context.targets) distinct.insert(target.position);
+    for (const RowTarget& target : targets) distinct.insert(target.position);
     positions += static_cast<double>(distinct.size());
   }
   return {
       times * (static_cast<double>(one.plan.response_F.size(0)) * row + one.plan.target_FL.sum().item<double>() * head),
-      times * static_cast<double>(contexts.size()) * row +
+      times * static_cast<double>(rows.count()) * row +
           ((times - 2) * positions + 2 * std::min(positions, static_cast<double>(targets_with_gradient))) * head};
 }
 

@@ -48,7 +48,7 @@ class UpdateCases {
     Loaded<LossEstimator> loss;
     LossNeeds needs;
     MaskPlan plan;
-    UpdateBatch batch;        ///< points to this plan; old and reference policy are not filled in
+    UpdateBatch batch;        ///< of this plan; old and reference policy are not filled in
     bool reference_forwards;  ///< a reference policy of its own is to be scored
     GraphLife graphs;
   };

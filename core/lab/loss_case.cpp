@@ -5,7 +5,7 @@
 #include <core/config/nearest.h>
 #include <core/io/json.h>
 #include <core/lab/loss_slope.h>
-#include <core/update/batch_totals.h>
+#include <core/update/update_batch.h>
 
 #include <drift/error.h>
 
@@ -108,7 +108,7 @@ Parameter::Value parameter(const Place& place, const std::string& key, const Com
 }
 
 /// Collects the views of a case row by row.
-struct ViewRows {
+struct CaseRows {
   std::size_t length, responses;
   bool probabilities;
   std::vector<std::int64_t> of_response, forward;
@@ -191,7 +191,7 @@ LossInput read_input(const Place& place) {
   if (values != "probabilities" && values != "log-probabilities")
     throw place["values"].wrong("must be \"probabilities\" or \"log-probabilities\"");
 
-  ViewRows rows{length, responses, values == "probabilities", {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  CaseRows rows{length, responses, values == "probabilities", {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   for (std::size_t v = 0; v < views.size(); ++v) rows.add(views.at(v), valid);
   const auto F = static_cast<std::int64_t>(views.size()), L = static_cast<std::int64_t>(length),
              B = static_cast<std::int64_t>(responses);
@@ -220,7 +220,7 @@ LossInput read_input(const Place& place) {
   for (std::size_t b = 0; b < responses; ++b) advantage.push_back(place["advantage"].at(b).number());
   input.advantage_B = floats(advantage, {B});
   std::vector<bool> all_valid;
-  for (const auto& row : valid) ViewRows::append(all_valid, row);
+  for (const auto& row : valid) CaseRows::append(all_valid, row);
   input.valid_BL = bools(all_valid, {B, L});
   const auto whole = [&](const char* key, std::int64_t fallback) {
     return place.has(key) ? place[key].integer() : fallback;

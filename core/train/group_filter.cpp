@@ -36,7 +36,7 @@ bool varies(const double* rewards, std::int64_t count) {
   return std::sqrt(squares / static_cast<double>(count - 1)) > kSmallestDeviation;
 }
 
-/// For each group, whether its share of solved responses is within the bounds.
+/// For each group, whether its fraction of solved responses is within the bounds.
 std::vector<bool> within_bounds(const GroupFilterInput& input, std::int64_t count,
                                 const GroupFilterSettings& settings) {
   std::vector<bool> within(static_cast<std::size_t>(count), true);
@@ -44,8 +44,8 @@ std::vector<bool> within_bounds(const GroupFilterInput& input, std::int64_t coun
   const auto solved_N = input.solved_B.to(at::kCPU, at::kLong).view({count, input.group_size}).sum(1);
   for (std::int64_t g = 0; g < count; ++g) {
     const auto solved = static_cast<double>(solved_N.const_data_ptr<std::int64_t>()[g]);
-    const double share = solved / static_cast<double>(input.group_size);
-    within[static_cast<std::size_t>(g)] = share >= settings.success_low && share <= settings.success_high;
+    const double fraction = solved / static_cast<double>(input.group_size);
+    within[static_cast<std::size_t>(g)] = fraction >= settings.success_low && fraction <= settings.success_high;
   }
   return within;
 }

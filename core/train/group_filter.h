@@ -18,7 +18,7 @@ struct GroupFilterInput {
   std::int64_t group_size = 0;  ///< G
   RandomStream random{0, ""};   ///< drawn at RandomPoint{step, group, 0, 0}
   std::int64_t step = 0;
-  at::Tensor solved_B;  ///< bool; read if the settings bound the share of solved responses
+  at::Tensor solved_B;  ///< bool; read if the settings bound the fraction of solved responses
 };
 
 /// Chooses the groups that are trained on, of those within the bounds of success. A group varies if the sample standard

@@ -237,10 +237,10 @@ void TrainingLoop::record(const StepRecord& metrics) {
 }
 
 void TrainingLoop::save(std::int64_t step) {
-  const bool in_pieces = ranks_.size() > 1 && !settings_.adapter;
+  const bool divided = ranks_.size() > 1 && !settings_.adapter;
   auto parts = training_.state_parts();
   const bool has_whole_state = parts.empty();
-  if (in_pieces) std::ranges::move(weight_parts(ranks_, model_), std::back_inserter(parts));
+  if (divided) std::ranges::move(weight_parts(ranks_, model_), std::back_inserter(parts));
   if (folder_ == nullptr) {
     while (write_parts(ranks_, "", parts)) {
     }
@@ -249,9 +249,9 @@ void TrainingLoop::save(std::int64_t step) {
   RunCheckpoint checkpoint;
   const CompleteFile complete = [&](const fs::path& file) { write_parts(ranks_, file, parts); };
   checkpoint.parameters = settings_.adapter ? adapter_parameters(model_)
-                          : in_pieces       ? without_values(model_.parameters())
+                          : divided         ? without_values(model_.parameters())
                                             : model_.parameters();
-  if (in_pieces) checkpoint.complete = complete;
+  if (divided) checkpoint.complete = complete;
   checkpoint.adapter = settings_.adapter;
   checkpoint.config_json = settings_.model_config_json;
   checkpoint.source = settings_.model_folder;

@@ -46,7 +46,7 @@ class MemoryPlanner {
 
   std::int64_t least(const LossNeeds& needs) {
     state(needs);
-    return plan_.device.bytes() + part(trained_.wide_bytes, Shard::kGradients);
+    return plan_.device.bytes() + share(trained_.wide_bytes, Shard::kGradients);
   }
 
  private:
@@ -68,10 +68,10 @@ class MemoryPlanner {
     optimizer("value model's ");
   }
 
-  bool is_shared(Shard what) const { return ranks_.count > 1 && ranks_.shard >= what; }
-  /// A rank's part of `bytes` that are divided among the ranks from `what` on.
-  std::int64_t part(std::int64_t bytes, Shard what) const {
-    return is_shared(what) ? ranks_.largest_share(bytes) : bytes;
+  bool is_divided(Shard what) const { return ranks_.count > 1 && ranks_.shard >= what; }
+  /// A rank's share of `bytes` that are divided among the ranks from `what` on.
+  std::int64_t share(std::int64_t bytes, Shard what) const {
+    return is_divided(what) ? ranks_.largest_share(bytes) : bytes;
   }
 
   void weights() {
@@ -79,7 +79,7 @@ class MemoryPlanner {
     const std::int64_t of_adapters = bytes_of(adapter_parameters(shapes_));
     add(plan_.device.always, "weights", held_weight_bytes() - of_adapters, type);
     if (of_adapters > 0) add(plan_.device.always, "adapters", of_adapters, type);
-    if (is_shared(Shard::kParameters)) {
+    if (is_divided(Shard::kParameters)) {
       add(plan_.device.always, "gathered weights", 2 * block_bytes(blocks_bytes()),
           "the block that is computed, and the next");
     }
@@ -92,7 +92,7 @@ class MemoryPlanner {
   }
   /// Weights of the blocks are divided; embedding, last norm, head and adapters are whole.
   std::int64_t held_weight_bytes() const {
-    return weight_bytes(shapes_) - blocks_bytes() + part(blocks_bytes(), Shard::kParameters);
+    return weight_bytes(shapes_) - blocks_bytes() + share(blocks_bytes(), Shard::kParameters);
   }
   std::int64_t block_bytes(std::int64_t bytes_of_all) const {
     return bytes_of_all / std::max<std::int64_t>(1, shapes_.traits().layers);
@@ -118,9 +118,9 @@ class MemoryPlanner {
     const auto train = config_.get<TrainSettings>();
     const bool away = !on_cpu_ && train.adamw.offload;
     MemoryOfPlace& place = away ? plan_.host : plan_.device;
-    const std::int64_t masters = part(away ? trained_.wide_bytes : trained_.masters, Shard::kOptimizer);
+    const std::int64_t masters = share(away ? trained_.wide_bytes : trained_.masters, Shard::kOptimizer);
     if (masters > 0) add(place.always, whose + "master weights", masters, "float32");
-    add(place.always, whose + "AdamW's moments", part(trained_.moment_bytes(config_), Shard::kOptimizer),
+    add(place.always, whose + "AdamW's moments", share(trained_.moment_bytes(config_), Shard::kOptimizer),
         train.adamw.narrow_moments ? "bfloat16, two" : "float32, two");
     if (away) {
       const std::int64_t element = static_cast<std::int64_t>(shapes_.lm_head_VH().element_size());
@@ -186,8 +186,8 @@ class MemoryPlanner {
   /// One set for each worker, and the one that is being added. Of divided ones, what leaves and what comes next are at
   /// most a block; the head's leaves when all is done.
   std::int64_t gradient_bytes() const {
-    if (is_shared(Shard::kGradients))
-      return part(trained_.wide_bytes, Shard::kGradients) + block_bytes(trained_.wide_bytes) + trained_.largest +
+    if (is_divided(Shard::kGradients))
+      return share(trained_.wide_bytes, Shard::kGradients) + block_bytes(trained_.wide_bytes) + trained_.largest +
              head_gradient_bytes();
     return scoring_workers(shapes_, on_cpu_) * trained_.wide_bytes + trained_.largest;
   }

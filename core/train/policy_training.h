@@ -28,7 +28,7 @@
 
 namespace drift {
 
-/// The parts of policy training, besides the policy.
+/// What policy training needs besides the policy.
 struct PolicyComponents {
   Loaded<Task> task;
   Judge judge;
@@ -58,7 +58,7 @@ class PolicyTraining final : public Training {
   void load_state(const std::vector<NamedTensor>& state) override;
 
  private:
-  // The parts of run(), in its order: step.cpp.
+  // What run() does, in its order: step.cpp.
   Trajectories write_responses(std::int64_t step, const std::vector<TaskItem>& items, StepMetrics& metrics) const;
   ScoredResponses score(const std::vector<TaskItem>& items, const Trajectories& written, StepMetrics& metrics) const;
   void update(std::int64_t step, const Trajectories& written, const ScoredResponses& scored, StepMetrics& metrics,

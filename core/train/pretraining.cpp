@@ -4,7 +4,6 @@
 #include <core/base/trainable.h>
 #include <core/train/memory_plan.h>
 #include <core/train/training_task.h>
-#include <core/update/batch_totals.h>
 #include <core/update/policy_gradient.h>
 
 #include <drift/error.h>
@@ -113,12 +112,8 @@ StepRecord Pretraining::run(std::int64_t step) {
   const auto trajectories = demonstrations(step);
   const auto plan = masks_.draw(random_, step, settings_.batch_size);
   const PhaseTimer update_timer;
-  UpdateBatch batch;
-  batch.trajectories = &trajectories;
-  batch.plan = &plan;
-  batch.advantage_B = at::ones({settings_.batch_size}, at::kFloat);
-  batch.totals = batch_totals(plan, settings_.batch_size, 1, 1);
-  batch.scored_B = scored_positions(plan, settings_.batch_size);
+  const auto advantage_B = at::ones({settings_.batch_size}, at::kFloat);
+  UpdateBatch batch = update_batch(trajectories, advantage_B, plan, /*group_size=*/1);
   if (drops_inputs_) batch.adapters.dropout = random_.child("adapter dropout").child(std::to_string(step));
   auto gradient = policy_gradient(ranks_, model_, LikelihoodLoss(), batch, settings_.memory_budget, shard_);
   metrics.grad_norm = optimizer_.step(std::move(gradient.gradients));

@@ -13,7 +13,7 @@ namespace {
 double score_forwards(const ExchangeWork& work, const Sharding& ranks) {
   const std::int64_t steps = std::max<std::int64_t>(1, work.optimizer_steps);
   const std::int64_t rows = ranks.largest_share((work.scored_rows + steps - 1) / steps);
-  const std::int64_t at_once = std::max<std::int64_t>(1, work.rows_scored_at_once);
+  const std::int64_t at_once = std::max<std::int64_t>(1, work.rows_of_a_forward);
   return static_cast<double>(work.gap_forwards + steps * ((rows + at_once - 1) / at_once));
 }
 
@@ -22,8 +22,6 @@ double score_forwards(const ExchangeWork& work, const Sharding& ranks) {
 ExchangeWork exchange_work(const RunConfig& config, const Model& shapes, const TrainingPlan& plan) {
   const TrainedSizes trained(shapes);
   const auto element = static_cast<double>(shapes.lm_head_VH().element_size());
-  const std::int64_t sequence = plan.prompt_lengths.longest + plan.response_length;
-  const bool on_cpu = config.get<RunSettings>().on_cpu();
   ExchangeWork work;
   work.gradient_bytes = static_cast<double>(trained.wide_bytes);
   work.block_bytes = static_cast<double>(parameters_of_blocks(shapes).value_or(0)) * element;
@@ -33,7 +31,7 @@ ExchangeWork exchange_work(const RunConfig& config, const Model& shapes, const T
   work.optimizer_steps = plan.update.optimizer_steps;
   work.passes = plan.update.passes;
   work.scored_rows = plan.update.forward_rows - plan.update.backward_rows;
-  work.rows_scored_at_once = rows_scored_at_once(shapes, sequence, on_cpu) / scoring_workers(shapes, on_cpu);
+  work.rows_of_a_forward = rows_of_a_forward(plan.prompt_lengths.longest + plan.response_length);
   work.gap_forwards = config.get<TrainSettings>().gap_responses > 0 ? 1 : 0;
   work.rollout_forwards = plan.rollout_is_known ? plan.rollout.most_forwards : plan.response_length;
   return work;
@@ -45,7 +43,7 @@ ExchangedBytes exchanged_bytes(const ExchangeWork& work, const Sharding& ranks) 
   const auto passes = static_cast<double>(std::max(work.optimizer_steps, ranks.largest_share(work.passes)));
   ExchangedBytes bytes;
   switch (ranks.shard) {
-    case Shard::kNone:  // sums go to all: each piece is added up somewhere, then sent to everyone
+    case Shard::kNone:  // sums go to all: each bucket is added up somewhere, then sent to everyone
       bytes.gradients = 2 * others * work.gradient_bytes * steps;
       break;
     case Shard::kOptimizer:  // sums go to the rank that updates these weights, new weights to all

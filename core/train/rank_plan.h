@@ -13,11 +13,11 @@ struct ExchangeWork {
   double trained_bytes = 0;        ///< weights that are trained
   double trained_whole_bytes = 0;  ///< of these, what the blocks do not have
   std::int64_t optimizer_steps = 0;
-  std::int64_t passes = 0;               ///< that the rows of the update are divided into
-  std::int64_t scored_rows = 0;          ///< rows that go forward without gradients
-  std::int64_t rows_scored_at_once = 1;  ///< of these, in a forward of one rank
-  std::int64_t gap_forwards = 0;         ///< that compare the rollout's log-probabilities
-  std::int64_t rollout_forwards = 0;     ///< of a response, at most
+  std::int64_t passes = 0;             ///< that the rows of the update are divided into
+  std::int64_t scored_rows = 0;        ///< rows that go forward without gradients
+  std::int64_t rows_of_a_forward = 1;  ///< of these, in a forward of one rank
+  std::int64_t gap_forwards = 0;       ///< that compare the rollout's log-probabilities
+  std::int64_t rollout_forwards = 0;   ///< of a response, at most
 };
 
 ExchangeWork exchange_work(const RunConfig& config, const Model& shapes, const TrainingPlan& plan);

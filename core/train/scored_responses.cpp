@@ -13,7 +13,7 @@
 namespace drift {
 namespace {
 
-/// Of all responses but the first of each group: share whose text equals that of an earlier one of their group.
+/// Of all responses but the first of each group: the fraction whose text equals that of an earlier one of their group.
 /// Unknown for groups of one.
 double same_responses(const std::vector<std::string>& texts, std::int64_t group_size) {
   std::size_t same = 0;

@@ -23,7 +23,7 @@ struct ScoredResponses {
   std::vector<std::int64_t> solved;           ///< 0 or 1
   std::vector<std::int64_t> unjudged_groups;  ///< ascending
   std::vector<Judgement> judgements;          ///< before truncation counts
-  double same_responses = 0;                  ///< share of repeated texts, as in StepRecord
+  double same_responses = 0;                  ///< fraction of repeated texts, as in StepRecord
 };
 
 /// Groups that could not be judged are named in the log.

@@ -150,7 +150,7 @@ std::vector<TokenAdvantages> PolicyTraining::ask_value_model(std::int64_t step, 
   if ((step - 1) % model.settings().every == 0) {
     if (train_.restarts_optimizer) model.restart_optimizer();
     double loss = 0;
-    for (std::size_t p = 0; p < plans.size(); ++p) loss += model.train(kept, plans[p], tokens[p]).loss;
+    for (std::size_t p = 0; p < plans.size(); ++p) loss += model.train(kept, plans[p], tokens[p]);
     metrics.record.value_loss = loss / static_cast<double>(plans.size());
   }
   metrics.record.seconds->value = timer.seconds();

@@ -48,15 +48,6 @@ char mark_of(const MaskPlan& plan, std::int64_t view, std::int64_t position) {
   return masked ? '-' : '.';
 }
 
-MaskPlan contiguous(MaskPlan plan) {
-  for (at::Tensor MaskPlan::*member :
-       {&MaskPlan::response_F, &MaskPlan::term_F, &MaskPlan::masked_FL, &MaskPlan::target_FL, &MaskPlan::committed_FL,
-        &MaskPlan::weight_F, &MaskPlan::prompt_masked_FP, &MaskPlan::attended_FL}) {
-    if ((plan.*member).defined()) plan.*member = (plan.*member).contiguous();
-  }
-  return plan;
-}
-
 Json part_json(const RewardResult& part, const std::string& label, double weight) {
   Json json = {
       {"name", label}, {"value", shortened(part.value)}, {"weight", weight}, {"status", status_name(part.status)}};
@@ -89,8 +80,7 @@ bool InspectionSettings::is_due(std::int64_t step) const {
 void StepInspection::before_update(Ranks& ranks, const Model& model, InspectedUpdate update) {
   update_ = std::move(update);
   const std::int64_t responses = std::min(update_.response_number_B.size(0), most_groups_ * group_size_);
-  for (MaskPlan& plan : update_.plans) {
-    plan = contiguous(plan);
+  for (const MaskPlan& plan : update_.plans) {
     PlanScores scores;
     for (std::int64_t view = 0; view < plan.response_F.size(0); ++view) {
       if (plan.response_F.const_data_ptr<std::int64_t>()[view] < responses) scores.views.push_back(view);

@@ -10,8 +10,7 @@
 #include <core/rollout/judge.h>
 #include <core/rollout/prompt_encoder.h>
 #include <core/train/scored_responses.h>
-#include <core/update/generalised_advantages.h>
-#include <core/update/loss_treatment.h>
+#include <core/update/policy_update.h>
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -20,7 +20,7 @@ namespace drift {
 // A constant text: a warning is counted over the run by its text.
 inline constexpr const char* kNoGroupKept = "no group is left after [filter]; the optimizer step is skipped";
 
-/// Fills the record of a training step from what each part of the step gives.
+/// Fills the record of a training step from what each phase of the step gives.
 class StepMetrics {
  public:
   StepMetrics(std::int64_t step, const TrainSettings& train, const ReportSettings& report);

@@ -102,16 +102,15 @@ class UpdatePlanner {
     UpdateCost cost;
     cost.views = plan.response_F.size(0);
     cost.scored_tokens = plan.target_FL.sum().item<std::int64_t>();
-    for (const Views& views : update_parts(plan, coupling, train.views_per_update)) {
-      const MaskPlan part = select_views(plan, views, at::kCPU);
-      const auto rows =
-          static_cast<std::int64_t>(distinct_view_rows(model_.traits(), imagined, part, all_views(part)).size());
-      const auto scored = part.target_FL.sum().item<std::int64_t>();
+    for (const Views& views : views_of_steps(plan, coupling, train.views_per_update)) {
+      const MaskPlan of_step = select_views(plan, views, at::kCPU);
+      const std::int64_t rows = ViewRows(Ranks(), model_.traits(), imagined, of_step, all_views(of_step)).count();
+      const auto scored = of_step.target_FL.sum().item<std::int64_t>();
       largest_.rows = std::max(largest_.rows, rows);
       largest_.scored_tokens = std::max(largest_.scored_tokens, scored);
       bool scores_first = false;
       const UpdateMemory memory = divide_memory(model_, sequence, scored, budget);
-      for (const UpdatePass& pass : plan_passes(part, coupling, memory, ranks_)) {
+      for (const UpdatePass& pass : plan_passes(of_step, coupling, memory, ranks_)) {
         cost.recomputes = cost.recomputes || pass.recompute;
         scores_first = scores_first || pass.scores_first;
         ++cost.passes;

@@ -32,7 +32,7 @@ struct UpdateCost {
   std::int64_t backward_rows = 0;  ///< sequences that go backwards through it
   std::int64_t passes = 0;         ///< that they are divided into
   bool recomputes = false;         ///< activations do not fit the budget: blocks are recomputed in the backward
-  bool scores_first = false;       ///< nor does that suffice: a coupled unit is scored first, then computed in parts
+  bool scores_first = false;       ///< nor does that suffice: a coupled unit is scored first, then computed again
 };
 
 /// The work and memory of a training run, computed before any weight is read.
@@ -55,7 +55,7 @@ struct TrainingPlan {
 /// @param shapes  the model on the meta device
 /// @param evaluation  the rollout of evaluations, or null
 /// @param ranks  the work is that of all of them, the memory that of each
-/// @throws Error if a component cannot do its part.
+/// @throws Error if a component cannot do its work.
 TrainingPlan plan_training(const RunConfig& config, const Model& shapes, const PromptEncoder& prompts,
                            const PolicyComponents& components, const Rollout* evaluation, const Sharding& ranks);
 

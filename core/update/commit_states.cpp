@@ -11,14 +11,6 @@ namespace {
 
 constexpr std::int64_t kViewsAtOnce = 512;  // whose scores, [F, L], are in memory
 
-void add_entropies(Ranks& ranks, const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
-                   const at::Tensor& entropy_BL) {
-  if (plan.response_F.size(0) == 0) return;
-  const auto scores = score_views(ranks, model, trajectories, plan, all_views(plan), /*want_entropy=*/true);
-  // A position is a target of one view, and 0 in the others.
-  entropy_BL.index_add_(0, plan.response_F, scores.entropy_FL.cpu().to(entropy_BL.scalar_type()));
-}
-
 }  // namespace
 
 std::vector<std::int32_t> committing_steps(const Trajectories& trajectories, std::int64_t b) {
@@ -53,7 +45,11 @@ at::Tensor commit_entropies(Ranks& ranks, const Model& model, const Trajectories
         ++views;
       }
     }
-    add_entropies(ranks, model, trajectories, builder.finish(/*forwards=*/1), entropy_BL);
+    const MaskPlan plan = builder.finish(/*forwards=*/1);
+    if (plan.response_F.size(0) == 0) continue;
+    const auto scores = score_views(ranks, model, trajectories, plan, all_views(plan), /*want_entropy=*/true);
+    // A position is a target of one view, and 0 in the others.
+    entropy_BL.index_add_(0, plan.response_F, scores.entropy_FL.cpu().to(entropy_BL.scalar_type()));
   }
   return entropy_BL;
 }

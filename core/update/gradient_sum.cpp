@@ -60,14 +60,14 @@ struct GradientSum::Hook final : torch::autograd::FunctionPreHook {
 GradientSum::GradientSum(Ranks& ranks, std::vector<at::Tensor> parameters, std::int64_t workers)
     : ranks_(ranks),
       parameters_(std::move(parameters)),
-      shares_(static_cast<std::size_t>(workers), std::vector<Share>(parameters_.size())) {
+      workers_(static_cast<std::size_t>(workers), std::vector<WorkerSum>(parameters_.size())) {
   add_hooks();
 }
 
 GradientSum::GradientSum(Ranks& ranks, std::vector<at::Tensor> parameters, Exchange exchange)
     : ranks_(ranks),
       parameters_(std::move(parameters)),
-      shares_(1, std::vector<Share>(parameters_.size())),
+      workers_(1, std::vector<WorkerSum>(parameters_.size())),
       exchange_(std::move(exchange)),
       late_{exchange_.late},
       exchanges_now_(exchange_.every_round),
@@ -110,22 +110,22 @@ void GradientSum::backward(std::int64_t worker, const std::vector<at::Tensor>& o
 }
 
 void GradientSum::add(std::int64_t worker, std::size_t parameter, at::Tensor gradient) {
-  Share& share = shares_[static_cast<std::size_t>(worker)][parameter];
+  WorkerSum& own = workers_[static_cast<std::size_t>(worker)][parameter];
   if (gradient.is_sparse()) {
-    share.rows.push_back(std::move(gradient));
+    own.rows.push_back(std::move(gradient));
   } else {
-    add_to(share.sum, std::move(gradient));
+    add_to(own.sum, std::move(gradient));
   }
 }
 
 /// Of all workers.
 at::Tensor GradientSum::take(std::size_t p) {
   at::Tensor sum;
-  for (auto& share : shares_) {
-    if (share[p].sum.defined()) add_to(sum, std::exchange(share[p].sum, at::Tensor()));
+  for (auto& worker : workers_) {
+    if (worker[p].sum.defined()) add_to(sum, std::exchange(worker[p].sum, at::Tensor()));
   }
-  for (auto& share : shares_) {
-    for (const at::Tensor& rows : std::exchange(share[p].rows, {})) add_rows(sum, parameters_[p], rows);
+  for (auto& worker : workers_) {
+    for (const at::Tensor& rows : std::exchange(worker[p].rows, {})) add_rows(sum, parameters_[p], rows);
   }
   if (!sum.defined()) sum = at::zeros_like(parameters_[p], sum_type(parameters_[p])).detach();
   // A sum over ranks does not say whose number it was.

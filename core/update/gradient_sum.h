@@ -11,7 +11,7 @@
 namespace drift {
 
 /// Gradients from several workers, added up in a fixed order: the same bits in every run with the same number of
-/// workers. Sums are float32 for parameters of a narrower type, whose own type would drop what a later part adds.
+/// workers. Sums are float32 for parameters of a narrower type, whose own type would drop what a later pass adds.
 ///
 /// A backward's gradient of a parameter is added as soon as it is known, and freed: besides the sum, a few of them are
 /// in memory at a time, not one for each parameter. For that the sum takes every gradient that reaches its parameters
@@ -20,7 +20,7 @@ namespace drift {
 /// The ranks of a run may add up theirs while a backward goes on. Parameters go in buckets, those that a backward
 /// reaches first in the first one. A bucket that is complete goes on its way while the backward makes the next one, and
 /// has arrived before that one leaves: besides what the ranks keep, two buckets and what came out of order are in
-/// memory. The backward of the ranks belong together in rounds, in which they exchange the same buckets in the same
+/// memory. The backwards of the ranks, one of each, make a round, in which they exchange the same buckets in the same
 /// order, whether they have something for them or not.
 class GradientSum {
  public:
@@ -47,12 +47,12 @@ class GradientSum {
   GradientSum(const GradientSum&) = delete;
   GradientSum& operator=(const GradientSum&) = delete;
 
-  /// Take `gradient_E` backwards through the graph of `output_E` and add to this worker's share. Workers may call at
-  /// the same time.
+  /// Take `gradient_E` backwards through the graph of `output_E` and add to this worker's sum. Workers may call at the
+  /// same time.
   void backward(std::int64_t worker, const std::vector<at::Tensor>& outputs,
                 const std::vector<at::Tensor>& output_gradients);
 
-  /// Add the gradient of one parameter, dense or sparse, to this worker's share. The tensor may become the share.
+  /// Add the gradient of one parameter, dense or sparse, to this worker's sum. The tensor may become the sum.
   void add(std::int64_t worker, std::size_t parameter, at::Tensor gradient);
 
   /// Collective: in this round the blocks from the last one down to that after `layer` have been passed; -1: all.
@@ -69,15 +69,13 @@ class GradientSum {
   /// Collective, where ranks exchange: the sum of each parameter's over the ranks, or this rank's share of it, flat.
   std::vector<at::Tensor> take_sums();
 
-  const std::vector<at::Tensor>& parameters() const { return parameters_; }
-
   /// Of a run of several ranks: whether all that this one has added was finite, up to what has been taken or exchanged.
   bool is_finite() const;
 
  private:
   /// Of one worker and parameter. A table as large as a vocabulary gets few rows at a time: they are kept as they are,
   /// and the table is not made before the end.
-  struct Share {
+  struct WorkerSum {
     at::Tensor sum;  ///< undefined if nothing was added
     std::vector<at::Tensor> rows;
   };
@@ -100,7 +98,7 @@ class GradientSum {
 
   Ranks& ranks_;
   std::vector<at::Tensor> parameters_;
-  std::vector<std::vector<Share>> shares_;
+  std::vector<std::vector<WorkerSum>> workers_;
   at::Tensor is_finite_;  // 0-d, where the gradients are: read when the sum is complete. Undefined: nothing was added
 
   Exchange exchange_;

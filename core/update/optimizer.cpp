@@ -118,40 +118,40 @@ struct Optimizer::Moved {
   at::Tensor master, first, second;
 };
 
-/// Parameters of a device whose masters and moments are in host memory, in pieces: while one is updated here, the next
+/// Parameters of a device whose masters and moments are in host memory, in slices: while one is updated here, the next
 /// one's gradients come and the last one's weights go.
 class Optimizer::HostUpdate {
  public:
   explicit HostUpdate(const at::Tensor& example) : down_(example.device()), up_(example.device()) {
     for (Buffer& buffer : buffers_) {
-      buffer.gradient = down_.host_buffer({kPiece}, at::toOpMathType(example.scalar_type()));
-      buffer.rounded = up_.host_buffer({kPiece}, example.scalar_type());
+      buffer.gradient = down_.host_buffer({kSlice}, at::toOpMathType(example.scalar_type()));
+      buffer.rounded = up_.host_buffer({kSlice}, example.scalar_type());
     }
   }
 
   /// @param step_of  of the parameter with this number
   template <class StepOf>
   void run(const std::vector<Moved>& moved, const std::vector<at::Tensor>& gradients, const StepOf& step_of) {
-    const auto pieces = divide(moved);
+    const auto slices = divide(moved);
     const auto ready = down_.computed();
     const auto fetch = [&](std::size_t k) {
-      const auto& [p, first, count] = pieces[k];
+      const auto& [p, first, count] = slices[k];
       Buffer& buffer = buffers_[k % 2];
       const auto from = gradients[p].contiguous().view({-1}).narrow(0, first, count);
       buffer.came = down_.copy(buffer.gradient.narrow(0, 0, count), from, ready);
     };
     fetch(0);
-    for (std::size_t k = 0; k < pieces.size(); ++k) {
-      if (k + 1 < pieces.size()) fetch(k + 1);
-      const auto& [p, first, count] = pieces[k];
+    for (std::size_t k = 0; k < slices.size(); ++k) {
+      if (k + 1 < slices.size()) fetch(k + 1);
+      const auto& [p, first, count] = slices[k];
       const Moved& one = moved[p];
       Buffer& buffer = buffers_[k % 2];
       kernels::wait_for(buffer.came);
       kernels::wait_for(buffer.gone);
-      const auto part = AdamWTensors{one.master, one.first, one.second, {}, {}, one.begin}.part(first, count);
+      const auto slice = AdamWTensors{one.master, one.first, one.second, {}, {}, one.begin}.part(first, count);
       const auto rounded = buffer.rounded.narrow(0, 0, count);
-      require_finite(kernels::adamw({part.weight, part.first, part.second, buffer.gradient.narrow(0, 0, count), rounded,
-                                     part.begin},
+      require_finite(kernels::adamw({slice.weight, slice.first, slice.second, buffer.gradient.narrow(0, 0, count),
+                                     rounded, slice.begin},
                                     step_of(p)),
                      one.name);
       buffer.gone = up_.copy(one.own.view({-1}).narrow(0, first, count), rounded);
@@ -160,9 +160,9 @@ class Optimizer::HostUpdate {
   }
 
  private:
-  static constexpr std::int64_t kPiece = 1 << 23;
+  static constexpr std::int64_t kSlice = 1 << 23;
 
-  struct Piece {
+  struct Slice {
     std::size_t parameter;
     std::int64_t first, count;
   };
@@ -171,14 +171,14 @@ class Optimizer::HostUpdate {
     kernels::SideStream::Mark came, gone;
   };
 
-  static std::vector<Piece> divide(const std::vector<Moved>& moved) {
-    std::vector<Piece> pieces;
+  static std::vector<Slice> divide(const std::vector<Moved>& moved) {
+    std::vector<Slice> slices;
     for (std::size_t p = 0; p < moved.size(); ++p) {
       const std::int64_t count = moved[p].master.numel();
-      for (std::int64_t first = 0; first < count; first += kPiece)
-        pieces.push_back({p, first, std::min(kPiece, count - first)});
+      for (std::int64_t first = 0; first < count; first += kSlice)
+        slices.push_back({p, first, std::min(kSlice, count - first)});
     }
-    return pieces;
+    return slices;
   }
 
   kernels::SideStream down_, up_;

@@ -27,7 +27,7 @@ struct OptimizerSettings : AdamwSettings {
 /// bfloat16 can show (2^-8 of the weight), and would be lost one by one.
 ///
 /// With `offload` and parameters on a device, every parameter has a master, and gradients stream to the host and new
-/// weights back, piece by piece, while the processor updates the pieces between. Parameters on the CPU are in host
+/// weights back, slice by slice, while the processor updates the slices between. Parameters on the CPU are in host
 /// memory already: nothing changes.
 ///
 /// Where it is `divided`, a rank moves its share of each parameter's elements (Ranks::share), and the ranks then give

@@ -2,12 +2,9 @@
 
 #include <drift/loss_estimator.h>
 #include <drift/model.h>
-#include <drift/trajectories.h>
 
-#include <core/ranks/ranks.h>
 #include <core/ranks/shard.h>
-#include <core/update/generalised_advantages.h>
-#include <core/update/policy_scores.h>
+#include <core/update/update_batch.h>
 
 #include <ATen/core/Tensor.h>
 
@@ -18,28 +15,13 @@
 
 namespace drift {
 
-/// All that one update knows: the kept responses, their views, and what other policies think of them.
-struct UpdateBatch {
-  const Trajectories* trajectories = nullptr;
-  const MaskPlan* plan = nullptr;
-  at::Tensor advantage_B;
-  TokenAdvantages tokens;   ///< LossInput::advantage_BL and its like
-  PolicyScores old_policy;  ///< logprob_FL undefined: the weights have not changed, old is the detached current
-  PolicyScores reference;   ///< undefined unless the loss needs it
-  BatchTotals totals;
-  at::Tensor scored_B;                   ///< LossInput::scored_B
-  double share = 1;                      ///< the loss is divided by it: UpdateStep::share
-  bool reference_is_old_policy = false;  ///< instead of `reference`
-  RowAdapters adapters = {};             ///< what the current policy sees of them
-};
-
 struct MetricSum {
   double sum = 0;
   double count = 0;
 };
 
-/// Where the time of a gradient went. Of rows that are scored first and computed again in parts, all but the first
-/// scores counts as `backward`.
+/// Where the time of a gradient went. Of rows that are scored first and then computed again, all but the first scores
+/// counts as `backward`.
 struct GradientSeconds {
   double forward = 0;   ///< everything below the LM head
   double head = 0;      ///< LM head and log-softmax, forward and backward
@@ -60,17 +42,17 @@ struct PolicyGradient {
   GradientSeconds seconds;
   /// d loss / d log-prob is not 0 everywhere, or every advantage is.
   bool has_gradient = false;
-  bool two_pass = false;  ///< a coupled unit did not fit: log-probabilities first, gradients again in parts
+  bool two_pass = false;  ///< a coupled unit did not fit: log-probabilities first, then the gradients
 };
 
-/// Value and exact gradient of the loss. Each rank computes its share of the rows;
-/// the log-probabilities are exchanged before the loss, which every rank computes, and the gradients at the end: each
-/// rank then has all of them, or its shares. Views
-/// are taken together as the loss's coupling demands and as the memory budget allows; the LM head is fused with the
-/// log-softmax and runs on scored positions, some at a time, so that each of its three products is computed once. A
-/// coupled unit beyond the budget costs extra work, for the same gradient: activations inside the blocks are recomputed
-/// in the backward, or, if that is not enough, the unit's log-probabilities are computed without gradients first, the
-/// loss gives d loss / d log-prob, and every part is computed again with gradients and goes backwards with its share.
+/// Value and exact gradient of the loss. Each rank computes its own rows; the log-probabilities are
+/// exchanged before the loss, which every rank computes, and the gradients at the end: each rank then has all of them,
+/// or its shares. Views are taken together as the loss's coupling demands and as the memory budget allows; the LM head
+/// is fused with the log-softmax and runs on scored positions, some at a time, so that each of its three products is
+/// computed once. A coupled unit beyond the budget costs extra work, for the same gradient: activations inside the
+/// blocks are recomputed in the backward, or, if that is not enough, the unit's log-probabilities are computed without
+/// gradients first, the loss gives d loss / d log-prob, and the rows are computed again, some at a time, with
+/// gradients and go backwards.
 ///
 /// @param memory_budget  bytes for activations, on each rank; at least one row is always computed.
 /// @param shard  what the ranks of the run divide
@@ -78,8 +60,5 @@ struct PolicyGradient {
 /// rank adds to the gradient is not, on all of them and with its name.
 PolicyGradient policy_gradient(Ranks& ranks, const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
                                std::int64_t memory_budget, Shard shard = Shard::kNone);
-
-/// The views of `plan` with these numbers, on `device`.
-MaskPlan select_views(const MaskPlan& plan, const std::vector<std::int64_t>& views, at::Device device);
 
 }  // namespace drift

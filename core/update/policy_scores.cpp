@@ -1,7 +1,7 @@
 #include <core/update/policy_scores.h>
 
-#include <core/boundary/checked.h>
 #include <core/boundary/divided_weights.h>
+#include <core/update/row_graph.h>
 
 #include <drift/parallel.h>
 
@@ -25,8 +25,9 @@ constexpr std::int64_t kFewParameters = 16 << 20;
 
 }  // namespace
 
-PolicyScores::PolicyScores(std::int64_t views, std::int64_t length, at::TensorOptions options, bool want_entropy)
-    : logprob_FL(at::zeros({views, length}, options)) {
+PolicyScores::PolicyScores(std::int64_t views, std::int64_t length, const at::Tensor& head_VH, bool want_entropy)
+    : logprob_FL(at::zeros({views, length},
+                           at::TensorOptions(at::toOpMathType(head_VH.scalar_type())).device(head_VH.device()))) {
   if (want_entropy) entropy_FL = at::zeros_like(logprob_FL);
 }
 
@@ -42,44 +43,35 @@ void PolicyScores::gather_from_ranks(Ranks& ranks) const {
   ranks.all_reduce(tensors);
 }
 
-PolicyScores score_views(Ranks& ranks, const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
-                         const std::vector<std::int64_t>& views, bool want_entropy, const RowAdapters& adapters) {
+PolicyScores score_rows(Ranks& ranks, const Model& model, const ViewRows& rows, bool want_entropy,
+                        const RowAdapters& adapters) {
   const at::NoGradGuard no_gradient;
-  auto rows = distinct_view_rows(model.traits(), trajectories, plan, views);
-  const std::int64_t length = trajectories.tokens_BL.size(1);
-  const std::int64_t sequence = trajectories.prompts.tokens_BP.size(1) + length;
   const auto head_VH = model.lm_head_VH();
-  const auto device = head_VH.device();
-  const Range all_flat{0, static_cast<std::int64_t>(views.size()) * length};
-  const auto type = at::toOpMathType(head_VH.scalar_type());
-  PolicyScores scores(all_flat.end / length, length, head_VH.options().dtype(type).requires_grad(false), want_entropy);
-  scores.rows = static_cast<std::int64_t>(rows.size());
-  rows = rows_of_this_rank(ranks, std::move(rows));
-
+  PolicyScores scores(std::ssize(rows.views()), rows.length(), head_VH, want_entropy);
+  scores.rows = rows.count();
   const std::int64_t workers = scoring_workers(model, head_VH.is_cpu());
-  const std::int64_t rows_at_once = rows_scored_at_once(model, sequence, head_VH.is_cpu()) / workers;
-  parallel_rows(workers, static_cast<std::int64_t>(rows.size()),
-                [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-                  kernels::LinearLogSoftmax head(head_VH);
-                  for (std::int64_t first = begin; first < end; first += rows_at_once) {
-                    const auto last = std::min(end, first + rows_at_once);
-                    const auto batch = make_row_batch(model, trajectories, rows, first, last, device, adapters);
-                    const auto hidden_NH = checked_forward(model, batch.forward);
-                    for (std::int64_t n = 0; n < batch.hidden_rows; n += kHiddenRows) {
-                      const Range part{n, std::min(batch.hidden_rows, n + kHiddenRows)};
-                      const auto chosen = select_targets(batch, all_flat, part, device);
-                      scores.put(chosen.flat_E, head.score(hidden_NH.narrow(0, part.begin, part.end - part.begin),
-                                                           chosen.targets, want_entropy));
-                    }
-                  }
-                });
+  std::vector<HeadWorker> heads(static_cast<std::size_t>(workers), HeadWorker(head_VH));
+  rows.for_each_batch(workers, rows_of_a_forward(rows.sequence()),
+                      [&](std::int64_t worker, std::int64_t begin, std::int64_t end) {
+                        RowGraph graph(model, rows, begin, end, adapters);
+                        graph.score(heads[static_cast<std::size_t>(worker)], rows.flat(), kHiddenRows, scores);
+                      });
   accompany(model);
   scores.gather_from_ranks(ranks);
   return scores;
 }
 
+PolicyScores score_views(Ranks& ranks, const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
+                         const Views& views, bool want_entropy, const RowAdapters& adapters) {
+  return score_rows(ranks, model, ViewRows(ranks, model.traits(), trajectories, plan, views), want_entropy, adapters);
+}
+
+std::int64_t rows_of_a_forward(std::int64_t sequence) {
+  return std::max<std::int64_t>(1, kTokensPerForward / sequence);
+}
+
 std::int64_t rows_scored_at_once(const Model& model, std::int64_t sequence, bool on_cpu) {
-  return scoring_workers(model, on_cpu) * std::max<std::int64_t>(1, kTokensPerForward / sequence);
+  return scoring_workers(model, on_cpu) * rows_of_a_forward(sequence);
 }
 
 std::int64_t scoring_workers(const Model& model, bool on_cpu) {
@@ -91,8 +83,8 @@ std::int64_t scoring_workers(const Model& model, bool on_cpu) {
   return row_workers(model.traits().hidden_size, on_cpu);
 }
 
-std::vector<std::int64_t> all_views(const MaskPlan& plan) {
-  std::vector<std::int64_t> views(static_cast<std::size_t>(plan.response_F.size(0)));
+Views all_views(const MaskPlan& plan) {
+  Views views(static_cast<std::size_t>(plan.response_F.size(0)));
   std::iota(views.begin(), views.end(), std::int64_t{0});
   return views;
 }

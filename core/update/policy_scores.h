@@ -4,13 +4,11 @@
 #include <drift/model.h>
 #include <drift/trajectories.h>
 
-#include <core/ranks/ranks.h>
 #include <core/update/view_rows.h>
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <vector>
 
 namespace drift {
 
@@ -21,8 +19,8 @@ struct PolicyScores {
   at::Tensor entropy_FL;  ///< undefined unless asked for
   std::int64_t rows = 0;  ///< distinct masked sequences that went through the model
 
-  /// All 0.
-  PolicyScores(std::int64_t views, std::int64_t length, at::TensorOptions options, bool want_entropy);
+  /// All 0, where the LM head is.
+  PolicyScores(std::int64_t views, std::int64_t length, const at::Tensor& head_VH, bool want_entropy);
   PolicyScores() = default;
   /// Write the scores of some targets where they belong; different workers write different places.
   void put(const at::Tensor& flat_E, const kernels::TokenScores& scores) const;
@@ -30,19 +28,31 @@ struct PolicyScores {
   void gather_from_ranks(Ranks& ranks) const;
 };
 
-/// Scores of the given views without gradients, for the old and the reference policy. Any number of views,
-/// in bounded memory; each rank computes its share of the rows and gets all scores.
-PolicyScores score_views(Ranks& ranks, const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
-                         const std::vector<std::int64_t>& views, bool want_entropy, const RowAdapters& adapters = {});
+/// d loss / d log-prob and d loss / d entropy, [F, L] of some views.
+struct ScoreGradient {
+  at::Tensor logprob_FL;
+  at::Tensor entropy_FL;  ///< undefined if the loss has no use for entropies
+};
 
-/// Rows whose activations score_views() holds together, over all workers.
+/// Scores of some views without gradients, for the old and the reference policy. Any number of views, in
+/// bounded memory; each rank computes its own rows and gets all scores.
+PolicyScores score_rows(Ranks& ranks, const Model& model, const ViewRows& rows, bool want_entropy,
+                        const RowAdapters& adapters = {});
+/// The same of rows that nothing else needs.
+PolicyScores score_views(Ranks& ranks, const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
+                         const Views& views, bool want_entropy, const RowAdapters& adapters = {});
+
+/// Rows of one forward without gradients, of one worker.
+std::int64_t rows_of_a_forward(std::int64_t sequence);
+
+/// The same of all workers: the rows whose activations score_rows() holds together.
 std::int64_t rows_scored_at_once(const Model& model, std::int64_t sequence, bool on_cpu);
 
-/// Workers that share the rows of a model: as row_workers(), but 1 where each worker's own gradient of what is
+/// Workers that compute the rows of a model: as row_workers(), but 1 where each worker's own gradient of what is
 /// trained would be large; operations of such a model are long enough to share.
 std::int64_t scoring_workers(const Model& model, bool on_cpu);
 
 /// 0, 1, …, count - 1.
-std::vector<std::int64_t> all_views(const MaskPlan& plan);
+Views all_views(const MaskPlan& plan);
 
 }  // namespace drift

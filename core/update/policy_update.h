@@ -8,10 +8,10 @@
 #include <drift/trajectories.h>
 
 #include <core/boundary/components.h>
-#include <core/update/loss_treatment.h>
 #include <core/update/optimizer.h>
 #include <core/update/policy_gradient.h>
 #include <core/update/reference_policy.h>
+#include <core/update/update_batch.h>
 
 #include <cstdint>
 #include <map>
@@ -46,6 +46,25 @@ struct UpdateResult {
   double old_seconds = 0, reference_seconds = 0, gradient_seconds = 0;
 };
 
+/// What a loss did with the scored tokens of a plan, over the optimizer steps of one rollout: all that a loss tells of
+/// a token is the slope by its log-probability. On the CPU; 0 where a view does not score the position.
+struct LossTreatment {
+  at::Tensor gradient_FL;  ///< float32, d loss / d log-prob, added up over the optimizer steps
+  at::Tensor steps_F;      ///< int64, optimizer steps that used the view
+  at::Tensor zero_FL;      ///< int64, those of them in which the slope was 0 …
+  at::Tensor dropped_FL;   ///< bool, … also in the first one of all, which the policy that wrote the responses takes
+
+  explicit LossTreatment(const MaskPlan& plan);
+
+  /// One optimizer step on some views of the plan.
+  /// @param gradient_NL  [views, L], on any device
+  /// @param is_first     no optimizer step came before it
+  void add(const Views& views, const at::Tensor& gradient_NL, bool is_first);
+
+ private:
+  at::Tensor target_FL_;
+};
+
 /// The optimizer steps on one rollout.
 class PolicyUpdate {
  public:
@@ -61,11 +80,12 @@ class PolicyUpdate {
                    const std::vector<TokenAdvantages>& tokens = {}, std::vector<LossTreatment>* treatments = nullptr);
 
  private:
-  struct Part;
+  struct Step;
   struct Sum;
-  std::vector<Part> parts_of(const Trajectories& kept, const at::Tensor& advantage_B, const TokenAdvantages& tokens,
+  std::vector<Step> steps_of(const Trajectories& kept, const at::Tensor& advantage_B, const TokenAdvantages& tokens,
                              const MaskPlan& plan, bool unchanged_weights, Sum& sum) const;
-  at::Tensor step(std::int64_t optimizer_steps, Part& part, Sum& sum);
+  void score(bool unchanged_weights, UpdateBatch& batch, Sum& sum) const;
+  at::Tensor take(Step& step, Sum& sum);
 
   Ranks& ranks_;
   const Model& model_;
@@ -87,37 +107,5 @@ struct PlanDraw {
 /// The strategy's plan for these responses.
 MaskPlan draw_plan(const MaskingStrategy& masking, const Trajectories& responses, const ModelTraits& traits,
                    const PlanDraw& draw);
-
-/// The responses with these indices, with their prompts.
-Trajectories select_responses(const Trajectories& trajectories, const at::Tensor& index);
-
-/// What the loss of one optimizer step is computed from.
-struct UpdateStep {
-  Trajectories trajectories;
-  at::Tensor advantage_B;
-  MaskPlan plan;        ///< its views; response_F indexes `trajectories`
-  BatchTotals totals;   ///< of one optimizer step
-  at::Tensor scored_B;  ///< LossInput::scored_B
-  double share = 1;     ///< of the plan's views: the step's loss is divided by it
-  TokenAdvantages tokens = {};
-};
-
-/// One optimizer step on some views of `plan`.
-///
-/// A loss that is a sum over views or over responses sees the totals of the complete plan, so that it gives these views
-/// the weights that they have there; their sum is divided by their share of the views. Whatever the loss divides by, a
-/// step's loss is then as large as the plan's, and the mean over the steps, each weighed by its share, is the plan's
-/// loss. A loss that couples the entire batch uses the responses of these views as its batch.
-UpdateStep update_step(const Trajectories& kept, const at::Tensor& advantage_B, const MaskPlan& plan, Coupling coupling,
-                       const std::vector<std::int64_t>& views, std::int64_t group_size,
-                       const TokenAdvantages& tokens = {});
-
-/// The same for policy_gradient(), without the scores of other policies. The step must outlive it.
-UpdateBatch update_batch(const UpdateStep& step);
-
-/// The views of each optimizer step: at least `views_per_update` views in the plan's order, the rest in the last one.
-/// Where the loss couples the views of a response, its views stay together.
-std::vector<std::vector<std::int64_t>> update_parts(const MaskPlan& plan, Coupling coupling,
-                                                    std::int64_t views_per_update);
 
 }  // namespace drift

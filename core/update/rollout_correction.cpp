@@ -1,11 +1,15 @@
 #include <core/update/rollout_correction.h>
 
-#include <core/update/policy_gradient.h>
 #include <core/update/policy_scores.h>
+#include <core/update/update_batch.h>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/all.h>
+#include <ATen/ops/amin.h>
+#include <ATen/ops/any.h>
+#include <ATen/ops/full_like.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ops/where.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,44 +17,18 @@
 #include <vector>
 
 namespace drift {
-namespace {
-
-constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();
-
-/// Whether a view changes more than the response's masks.
-bool changes_surroundings(const MaskPlan& plan, std::int64_t view) {
-  return (plan.prompt_masked_FP.defined() && plan.prompt_masked_FP[view].any().item<bool>()) ||
-         (plan.attended_FL.defined() && !plan.attended_FL[view].all().item<bool>());
-}
-
-/// The denoising step whose state the masks show: masked is what was committed then or later, or never. kNever: none.
-std::int32_t shown_step(const bool* masked, const std::int32_t* step, std::int64_t length) {
-  std::int32_t first = kNever;
-  for (std::int64_t i = 0; i < length; ++i) {
-    if (masked[i] && step[i] >= 0) first = std::min(first, step[i]);
-  }
-  for (std::int64_t i = 0; i < length; ++i) {
-    if (masked[i] != (step[i] < 0 || step[i] >= first)) return kNever;
-  }
-  return first;
-}
-
-}  // namespace
-
 at::Tensor scored_when_committed(const Trajectories& trajectories, const MaskPlan& plan) {
-  const std::int64_t views = plan.response_F.size(0), length = plan.target_FL.size(1);
-  auto found_FL = at::zeros_like(plan.target_FL);
-  for (std::int64_t f = 0; f < views; ++f) {
-    if (changes_surroundings(plan, f)) continue;
-    const std::int64_t b = plan.response_F.const_data_ptr<std::int64_t>()[f];
-    const std::int32_t* const step = trajectories.step_BL.const_data_ptr<std::int32_t>() + b * length;
-    const std::int32_t shown = shown_step(plan.masked_FL.const_data_ptr<bool>() + f * length, step, length);
-    const bool* const target = plan.target_FL.const_data_ptr<bool>() + f * length;
-    for (std::int64_t i = 0; shown != kNever && i < length; ++i) {
-      found_FL.data_ptr<bool>()[f * length + i] = target[i] && step[i] == shown;
-    }
-  }
-  return found_FL;
+  const auto step_FL = trajectories.step_BL.index_select(0, plan.response_F);
+  const auto never_FL = at::full_like(step_FL, std::numeric_limits<std::int32_t>::max());
+  const auto is_committed_FL = step_FL >= 0;
+  // The denoising step whose state the masks may show: the first of those that committed a masked position.
+  const auto shown_F1 = at::where(plan.masked_FL.logical_and(is_committed_FL), step_FL, never_FL).amin(1, true);
+  // Masked is what was committed then or later, or never.
+  auto shows_state_F1 = (plan.masked_FL == is_committed_FL.logical_not().logical_or(step_FL >= shown_F1)).all(1, true);
+  // A view that changes more than the response's masks shows no state of the rollout.
+  if (plan.prompt_masked_FP.defined()) shows_state_F1.logical_and_(plan.prompt_masked_FP.any(1, true).logical_not());
+  if (plan.attended_FL.defined()) shows_state_F1.logical_and_(plan.attended_FL.all(1, true));
+  return plan.target_FL.logical_and(step_FL == shown_F1).logical_and(shows_state_F1);
 }
 
 RolloutCorrection rollout_correction(Ranks& ranks, const Model& model, const Trajectories& trajectories,

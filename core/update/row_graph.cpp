@@ -27,10 +27,9 @@ at::Tensor HeadWorker::backward(const at::Tensor& weight_VH, const at::Tensor& l
   return head.backward(logprob_gradient_E, entropy_gradient_E, gradient_VH, /*overwrite=*/first);
 }
 
-RowGraph::RowGraph(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
-                   std::int64_t begin, std::int64_t end, bool recompute, const RowAdapters& adapters)
-    : head_VH_(model.lm_head_VH()),
-      batch_(make_row_batch(model, trajectories, rows, begin, end, head_VH_.device(), adapters)) {
+RowGraph::RowGraph(const Model& model, const ViewRows& rows, std::int64_t begin, std::int64_t end,
+                   const RowAdapters& adapters, bool recompute)
+    : head_VH_(model.lm_head_VH()), batch_(rows.batch(begin, end, head_VH_.device(), adapters)) {
   batch_.forward.recompute_blocks = recompute;
   hidden_NH_ = checked_forward(model, batch_.forward);
 }
@@ -44,13 +43,23 @@ at::Tensor RowGraph::hidden_rows(const TargetSet& chosen) const {
   return is_all(chosen) ? hidden_NH : hidden_NH.index_select(0, chosen.rows_N);
 }
 
-void RowGraph::score(HeadWorker& worker, Range flat, const PolicyScores& scores) {
-  chosen_ = select_targets(batch_, flat, kAllRows, head_VH_.device());
-  scores.put(chosen_.flat_E, worker.head.forward(hidden_rows(chosen_), chosen_.targets, scores.entropy_FL.defined()));
+void RowGraph::score(HeadWorker& worker, Range flat, std::int64_t logit_rows, const PolicyScores& scores) {
+  const bool with_entropy = scores.entropy_FL.defined();
+  if (logit_rows == kKeepLogits) {
+    kept_ = select_targets(batch_, flat, kAllRows, head_VH_.device());
+    return scores.put(kept_.flat_E, worker.head.forward(hidden_rows(kept_), kept_.targets, with_entropy));
+  }
+  for_targets(flat, logit_rows, [&](const TargetSet& chosen) {
+    scores.put(chosen.flat_E, worker.head.score(hidden_rows(chosen), chosen.targets, with_entropy));
+  });
 }
 
-void RowGraph::backward(HeadWorker& worker, const ScoreGradient& gradient) {
-  backward_chosen(worker, chosen_, gradient);
+void RowGraph::backward(HeadWorker& worker, Range flat, std::int64_t logit_rows, const ScoreGradient& gradient) {
+  if (logit_rows == kKeepLogits) return backward_chosen(worker, kept_, gradient);
+  for_targets(flat, logit_rows, [&](const TargetSet& chosen) {
+    worker.head.forward(hidden_rows(chosen), chosen.targets, gradient.entropy_FL.defined());
+    backward_chosen(worker, chosen, gradient);
+  });
 }
 
 void RowGraph::backward_chosen(HeadWorker& worker, const TargetSet& chosen, const ScoreGradient& gradient) {
@@ -66,26 +75,11 @@ void RowGraph::backward_chosen(HeadWorker& worker, const TargetSet& chosen, cons
 }
 
 template <class Body>
-void RowGraph::for_parts(Range flat, std::int64_t logit_rows, const Body& body) const {
+void RowGraph::for_targets(Range flat, std::int64_t logit_rows, const Body& body) const {
   for (std::int64_t n = 0; n < batch_.hidden_rows; n += logit_rows) {
     const auto chosen = select_targets(batch_, flat, {n, n + logit_rows}, head_VH_.device());
     if (chosen.rows_N.size(0) > 0) body(chosen);
   }
-}
-
-void RowGraph::score_in_parts(HeadWorker& worker, Range flat, std::int64_t logit_rows,
-                              const PolicyScores& scores) const {
-  for_parts(flat, logit_rows, [&](const TargetSet& chosen) {
-    scores.put(chosen.flat_E, worker.head.score(hidden_rows(chosen), chosen.targets, scores.entropy_FL.defined()));
-  });
-}
-
-void RowGraph::backward_in_parts(HeadWorker& worker, Range flat, std::int64_t logit_rows,
-                                 const ScoreGradient& gradient) {
-  for_parts(flat, logit_rows, [&](const TargetSet& chosen) {
-    worker.head.forward(hidden_rows(chosen), chosen.targets, gradient.entropy_FL.defined());
-    backward_chosen(worker, chosen, gradient);
-  });
 }
 
 }  // namespace drift

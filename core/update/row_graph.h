@@ -7,15 +7,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <vector>
+#include <limits>
 
 namespace drift {
-
-/// d loss / d log-prob and d loss / d entropy, [F, L] of some views.
-struct ScoreGradient {
-  at::Tensor logprob_FL;
-  at::Tensor entropy_FL;  ///< undefined if the loss has no use for entropies
-};
 
 /// One worker's LM head, and the sum of its gradient.
 struct HeadWorker {
@@ -27,20 +21,21 @@ struct HeadWorker {
                       const at::Tensor& entropy_gradient_E);
 };
 
-/// Rows [begin, end) between their forward and their backward: the graph of everything below the LM head is alive, the
-/// head runs on some of the scored positions at a time. `flat` ranges are those of the targets that a call is about.
+/// All logits of a range at once, which are kept between score() and backward().
+inline constexpr std::int64_t kKeepLogits = std::numeric_limits<std::int64_t>::max();
+
+/// This rank's rows [begin, end) between their forward and their backward: the graph of everything below the LM head is
+/// alive, the head runs on some of the scored positions at a time. `flat` ranges are those of the targets that a call
+/// is about, `logit_rows` the hidden rows whose logits are computed at a time; unless it is kKeepLogits, backward()
+/// computes them again.
 class RowGraph {
  public:
-  RowGraph(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows, std::int64_t begin,
-           std::int64_t end, bool recompute, const RowAdapters& adapters = {});
+  RowGraph(const Model& model, const ViewRows& rows, std::int64_t begin, std::int64_t end,
+           const RowAdapters& adapters = {}, bool recompute = false);
 
-  /// Scores into `scores` (of the views that `flat` spans); the logits are kept for backward().
-  void score(HeadWorker& worker, Range flat, const PolicyScores& scores);
-  void backward(HeadWorker& worker, const ScoreGradient& gradient);
-
-  /// The same for any number of targets: scores alone, and the logits again for the backward.
-  void score_in_parts(HeadWorker& worker, Range flat, std::int64_t logit_rows, const PolicyScores& scores) const;
-  void backward_in_parts(HeadWorker& worker, Range flat, std::int64_t logit_rows, const ScoreGradient& gradient);
+  /// Scores into `scores`, of the views that `flat` spans.
+  void score(HeadWorker& worker, Range flat, std::int64_t logit_rows, const PolicyScores& scores);
+  void backward(HeadWorker& worker, Range flat, std::int64_t logit_rows, const ScoreGradient& gradient);
 
   const at::Tensor& hidden_NH() const { return hidden_NH_; }  ///< with its graph
   at::Tensor gradient_NH() const;                             ///< d loss / d hidden, added up
@@ -50,12 +45,12 @@ class RowGraph {
   at::Tensor hidden_rows(const TargetSet& chosen) const;
   void backward_chosen(HeadWorker& worker, const TargetSet& chosen, const ScoreGradient& gradient);
   template <class Body>
-  void for_parts(Range flat, std::int64_t logit_rows, const Body& body) const;
+  void for_targets(Range flat, std::int64_t logit_rows, const Body& body) const;
 
   at::Tensor head_VH_;
   RowBatch batch_;
   at::Tensor hidden_NH_, gradient_NH_;
-  TargetSet chosen_;  // of the last score()
+  TargetSet kept_;  // whose logits the worker keeps
 };
 
 }  // namespace drift

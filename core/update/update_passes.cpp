@@ -14,7 +14,7 @@ std::vector<Views> coupled_units(const MaskPlan& plan, Coupling coupling) {
   if (coupling == Coupling::kBatch) return {all_views(plan)};
   const std::int64_t* response = plan.response_F.const_data_ptr<std::int64_t>();
   Views order = all_views(plan);
-  // Neighbours share contexts, so views of one response go together even if the loss does not require it.
+  // Neighbours show the same contexts, so views of one response go together even if the loss does not require it.
   std::stable_sort(order.begin(), order.end(),
                    [&](std::int64_t a, std::int64_t b) { return response[a] < response[b]; });
   std::vector<Views> units;
@@ -66,7 +66,7 @@ Views UpdatePass::views() const {
 
 std::vector<UpdatePass> plan_passes(const MaskPlan& plan, Coupling coupling, const UpdateMemory& memory,
                                     std::int64_t ranks) {
-  // Equal shares of the rows, of which there are at most as many as views.
+  // Each rank has as many of the rows, of which there are at most as many as views.
   const std::int64_t rows = ranks * memory.rows, recomputed = ranks * memory.recomputed_rows;
   std::vector<UpdatePass> passes;
   for (Views& unit : coupled_units(plan, coupling)) {
@@ -84,7 +84,7 @@ std::vector<UpdatePass> plan_passes(const MaskPlan& plan, Coupling coupling, con
   return passes;
 }
 
-std::vector<LogitChunk> chunk_units(const std::vector<Views>& units, const std::vector<ViewRow>& rows,
+std::vector<LogitChunk> chunk_units(const std::vector<Views>& units, const std::vector<std::vector<RowTarget>>& targets,
                                     std::int64_t length, std::int64_t logit_rows, std::int64_t rank_count) {
   // Of each unit: its targets by the hidden row that they read.
   std::vector<std::size_t> unit_of_view;
@@ -92,9 +92,9 @@ std::vector<LogitChunk> chunk_units(const std::vector<Views>& units, const std::
   std::vector<std::vector<std::size_t>> reads(units.size());
   const auto ranks = static_cast<std::size_t>(rank_count);
   std::vector<std::size_t> rank_of;  // of each hidden row
-  for (std::size_t r = 0; r < rows.size(); ++r) {
+  for (std::size_t r = 0; r < targets.size(); ++r) {
     std::int64_t last_position = -1;
-    for (const auto& target : rows[r].targets) {
+    for (const RowTarget& target : targets[r]) {
       if (target.position != last_position) rank_of.push_back(r % ranks);
       last_position = target.position;
       reads[unit_of_view[static_cast<std::size_t>(target.flat / length)]].push_back(rank_of.size() - 1);

@@ -11,8 +11,6 @@
 
 namespace drift {
 
-using Views = std::vector<std::int64_t>;
-
 /// What fits a rank's memory budget at a time; at least one of each, whatever the budget.
 struct UpdateMemory {
   std::int64_t rows = 0;             ///< with the whole graph of each; 0 if not even one fits
@@ -32,8 +30,8 @@ std::int64_t recomputed_row_bytes(const Model& model, std::int64_t sequence);
 struct UpdatePass {
   std::vector<Views> units;       ///< coupled views; each is complete
   bool recompute = false;         ///< activations inside the blocks are recomputed in the backward
-  bool scores_first = false;      ///< the one unit does not fit: log-probabilities first, gradients in parts
-  std::int64_t rows_at_once = 0;  ///< of the parts, on each rank
+  bool scores_first = false;      ///< the one unit does not fit: log-probabilities first, then gradients of some rows
+  std::int64_t rows_at_once = 0;  ///< rows whose graphs are alive together, on each rank
 
   Views views() const;
 };
@@ -44,13 +42,13 @@ struct UpdatePass {
 std::vector<UpdatePass> plan_passes(const MaskPlan& plan, Coupling coupling, const UpdateMemory& memory,
                                     std::int64_t ranks = 1);
 
-/// Complete units of a pass whose logits are in memory together, as a range of the pass's views. `rows` are those of
-/// all ranks (rows_of_this_rank()), `logit_rows` what one rank may hold.
+/// Complete units of a pass whose logits are in memory together, as a range of the pass's views. `targets` are those of
+/// each row (ViewRows::targets()), `logit_rows` what one rank may hold.
 struct LogitChunk {
   Range views;
   bool fits = false;  ///< one unit may be too large
 };
-std::vector<LogitChunk> chunk_units(const std::vector<Views>& units, const std::vector<ViewRow>& rows,
+std::vector<LogitChunk> chunk_units(const std::vector<Views>& units, const std::vector<std::vector<RowTarget>>& targets,
                                     std::int64_t length, std::int64_t logit_rows, std::int64_t ranks = 1);
 
 }  // namespace drift

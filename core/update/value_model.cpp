@@ -1,15 +1,13 @@
 #include <core/update/value_model.h>
 
 #include <drift/error.h>
-#include <drift/parallel.h>
 
 #include <core/base/trainable.h>
 #include <core/boundary/checked.h>
 #include <core/boundary/plugin_call.h>
 #include <core/update/gradient_sum.h>
-#include <core/update/policy_gradient.h>
 #include <core/update/policy_scores.h>
-#include <core/update/policy_update.h>
+#include <core/update/update_batch.h>
 #include <core/update/update_passes.h>
 #include <core/update/view_rows.h>
 
@@ -23,6 +21,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 namespace drift {
@@ -87,7 +86,7 @@ at::Tensor value_weights(const at::Tensor& target_FL, ValueNorm norm) {
 }
 
 /// One optimizer step: some views, and what their targets' losses are made of, [F, L].
-struct ValueModel::Part {
+struct ValueModel::Step {
   MaskPlan plan;
   at::Tensor old_FL, return_FL, weight_FL;
 };
@@ -102,49 +101,37 @@ ValueModel::ValueModel(Ranks& ranks, const ValueSettings& settings, Loaded<Model
 
 at::Tensor ValueModel::estimate(const Trajectories& trajectories, const MaskPlan& plan) const {
   const at::NoGradGuard no_gradient;
-  auto rows = rows_of_this_rank(ranks_, distinct_view_rows(model_->traits(), trajectories, plan, all_views(plan)));
-  const std::int64_t length = trajectories.tokens_BL.size(1);
-  const std::int64_t sequence = trajectories.prompts.tokens_BP.size(1) + length;
+  const ViewRows rows(ranks_, model_->traits(), trajectories, plan, all_views(plan));
   const auto device = model_->device();
-  const Range all_flat{0, plan.response_F.size(0) * length};
-  const auto value_FL =
-      at::zeros({plan.response_F.size(0), length}, at::TensorOptions(at::toOpMathType(model_->dtype())).device(device));
-  const std::int64_t workers = scoring_workers(*model_, device.is_cpu());
-  const std::int64_t rows_at_once = rows_scored_at_once(*model_, sequence, device.is_cpu()) / workers;
-  parallel_rows(workers, static_cast<std::int64_t>(rows.size()),
-                [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-                  for (std::int64_t first = begin; first < end; first += rows_at_once) {
-                    const auto batch =
-                        make_row_batch(*model_, trajectories, rows, first, std::min(end, first + rows_at_once), device);
-                    const auto chosen = select_targets(batch, all_flat, kAllRows, device);
-                    value_FL.view({-1}).index_copy_(
-                        0, chosen.flat_E, values_of(checked_forward(*model_, batch.forward), chosen, head_H_));
-                  }
-                });
+  const auto value_FL = at::zeros({plan.response_F.size(0), rows.length()},
+                                  at::TensorOptions(at::toOpMathType(model_->dtype())).device(device));
+  const auto estimate_rows = [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    const auto batch = rows.batch(begin, end, device);
+    const auto chosen = select_targets(batch, rows.flat(), kAllRows, device);
+    const auto value_E = values_of(checked_forward(*model_, batch.forward), chosen, head_H_);
+    value_FL.view({-1}).index_copy_(0, chosen.flat_E, value_E);
+  };
+  rows.for_each_batch(scoring_workers(*model_, device.is_cpu()), rows_of_a_forward(rows.sequence()), estimate_rows);
   ranks_.all_reduce({value_FL});  // a place is 0 but on the rank that has its row
   return value_FL.cpu();
 }
 
-ValueUpdate ValueModel::train(const Trajectories& trajectories, const MaskPlan& plan, const TokenAdvantages& tokens) {
-  ValueUpdate update;
-  const auto parts = update_parts(plan, Coupling::kView, settings_.views_per_update);
-  for (const auto& views : parts) {
-    Part part{select_views(plan, views, at::kCPU), {}, {}, {}};
-    const auto type = tokens.value_BL.scalar_type();
-    part.old_FL = tokens.value_BL.index_select(0, part.plan.response_F);
-    part.return_FL = tokens.return_BL.index_select(0, part.plan.response_F);
-    part.weight_FL = value_weights(part.plan.target_FL, settings_.norm).to(type);
-    optimizer_.step(gradients(trajectories, part, update));
+double ValueModel::train(const Trajectories& trajectories, const MaskPlan& plan, const TokenAdvantages& tokens) {
+  double loss = 0;
+  const auto steps = views_of_steps(plan, Coupling::kView, settings_.views_per_update);
+  for (const Views& views : steps) {
+    Step step{select_views(plan, views, at::kCPU), {}, {}, {}};
+    step.old_FL = tokens.value_BL.index_select(0, step.plan.response_F);
+    step.return_FL = tokens.return_BL.index_select(0, step.plan.response_F);
+    step.weight_FL = value_weights(step.plan.target_FL, settings_.norm).to(step.old_FL.scalar_type());
+    optimizer_.step(gradients(trajectories, step, loss));
   }
-  update.loss /= static_cast<double>(parts.size());
-  return update;
+  return loss / static_cast<double>(steps.size());
 }
 
-/// Adds the loss of the part to that of `update`.
-std::vector<at::Tensor> ValueModel::gradients(const Trajectories& trajectories, const Part& part,
-                                              ValueUpdate& update) const {
-  const std::int64_t length = trajectories.tokens_BL.size(1);
-  const std::int64_t sequence = trajectories.prompts.tokens_BP.size(1) + length;
+/// Adds the loss of the step to `loss`.
+std::vector<at::Tensor> ValueModel::gradients(const Trajectories& trajectories, const Step& step, double& loss) const {
+  const std::int64_t sequence = trajectories.prompts.tokens_BP.size(1) + trajectories.tokens_BL.size(1);
   const auto device = model_->device();
   const std::int64_t workers = scoring_workers(*model_, device.is_cpu());
   std::vector<at::Tensor> tensors;
@@ -153,40 +140,31 @@ std::vector<at::Tensor> ValueModel::gradients(const Trajectories& trajectories, 
   std::vector<double> losses(static_cast<std::size_t>(workers));
 
   const auto memory =
-      divide_memory(*model_, sequence, part.plan.target_FL.sum().item<std::int64_t>(), settings_.memory_budget);
-  for (const UpdatePass& pass : plan_passes(part.plan, Coupling::kView, memory, ranks_.size())) {
-    const Views views = pass.views();
-    auto rows = distinct_view_rows(model_->traits(), trajectories, part.plan, views);
-    update.forward_rows += static_cast<std::int64_t>(rows.size());
-    update.backward_rows += static_cast<std::int64_t>(rows.size());
-    rows = rows_of_this_rank(ranks_, std::move(rows));
+      divide_memory(*model_, sequence, step.plan.target_FL.sum().item<std::int64_t>(), settings_.memory_budget);
+  for (const UpdatePass& pass : plan_passes(step.plan, Coupling::kView, memory, ranks_.size())) {
+    const ViewRows rows(ranks_, model_->traits(), trajectories, step.plan, pass.views());
     const auto of_views = [&](const at::Tensor& all_FL) {
-      return all_FL.index_select(0, index_tensor(views)).to(device).view({-1});
+      return all_FL.index_select(0, index_tensor(rows.views())).to(device).view({-1});
     };
-    const auto old = of_views(part.old_FL), target = of_views(part.return_FL), weight = of_views(part.weight_FL);
-    const Range flat{0, static_cast<std::int64_t>(views.size()) * length};
-    parallel_rows(
-        workers, static_cast<std::int64_t>(rows.size()),
-        [&](std::int64_t worker, std::int64_t begin, std::int64_t end) {
-          if (begin == end) return;
-          auto batch = make_row_batch(*model_, trajectories, rows, begin, end, device);
-          batch.forward.recompute_blocks = pass.recompute;
-          const auto chosen = select_targets(batch, flat, kAllRows, device);
-          const auto pick = [&](const at::Tensor& all) { return all.index_select(0, chosen.flat_E); };
-          const auto value_E = values_of(checked_forward(*model_, batch.forward), chosen, head_H_);
-          const auto loss = (clipped_value_loss(value_E, pick(old), pick(target), settings_.clip) * pick(weight)).sum();
-          losses[static_cast<std::size_t>(worker)] += loss.item<double>();
-          in_plugin(*model_, "backward", [&] { sum.backward(worker, {loss}, {at::ones({}, loss.options())}); });
-        });
+    const auto old = of_views(step.old_FL), target = of_views(step.return_FL), weight = of_views(step.weight_FL);
+    rows.for_each_worker(workers, [&](std::int64_t worker, std::int64_t begin, std::int64_t end) {
+      auto batch = rows.batch(begin, end, device);
+      batch.forward.recompute_blocks = pass.recompute;
+      const auto chosen = select_targets(batch, rows.flat(), kAllRows, device);
+      const auto pick = [&](const at::Tensor& all) { return all.index_select(0, chosen.flat_E); };
+      const auto value_E = values_of(checked_forward(*model_, batch.forward), chosen, head_H_);
+      const auto loss_E = clipped_value_loss(value_E, pick(old), pick(target), settings_.clip) * pick(weight);
+      const auto of_rows = loss_E.sum();
+      losses[static_cast<std::size_t>(worker)] += of_rows.item<double>();
+      in_plugin(*model_, "backward", [&] { sum.backward(worker, {of_rows}, {at::ones({}, of_rows.options())}); });
+    });
   }
   auto gradients = sum.take_total();
-  double loss = 0;
-  for (const double one : losses) loss += one;
-  const auto total = at::full({1}, loss, at::kDouble);
+  const auto total = at::full({1}, std::accumulate(losses.begin(), losses.end(), 0.0), at::kDouble);
   gradients.push_back(total);
   ranks_.all_reduce(gradients);
   gradients.pop_back();
-  update.loss += total.item<double>();
+  loss += total.item<double>();
   return gradients;
 }
 

@@ -38,12 +38,6 @@ at::Tensor clipped_value_loss(const at::Tensor& value, const at::Tensor& old, co
 /// What each target's loss is multiplied by, 0 elsewhere: all views count the same, and add up to their mean.
 at::Tensor value_weights(const at::Tensor& target_FL, ValueNorm norm);
 
-struct ValueUpdate {
-  double loss = 0;                ///< mean over the optimizer steps
-  std::int64_t forward_rows = 0;  ///< masked sequences through the model, forwards and backwards
-  std::int64_t backward_rows = 0;
-};
-
 /// The critic: a model of the policy's shape with a scalar head in place of the LM head. It reads the value of a token
 /// from the hidden state that predicts it. It begins as the run's first model, and its head, without a bias, as 0.
 class ValueModel {
@@ -57,7 +51,8 @@ class ValueModel {
 
   /// The optimizer steps on one rollout, each view once.
   /// @param tokens  estimates before the first of them, and returns
-  ValueUpdate train(const Trajectories& trajectories, const MaskPlan& plan, const TokenAdvantages& tokens);
+  /// @return the mean of their losses
+  double train(const Trajectories& trajectories, const MaskPlan& plan, const TokenAdvantages& tokens);
 
   void restart_optimizer() { optimizer_.restart(); }
 
@@ -67,8 +62,8 @@ class ValueModel {
   void load_state(const std::vector<NamedTensor>& state);
 
  private:
-  struct Part;
-  std::vector<at::Tensor> gradients(const Trajectories& trajectories, const Part& part, ValueUpdate& update) const;
+  struct Step;
+  std::vector<at::Tensor> gradients(const Trajectories& trajectories, const Step& step, double& loss) const;
 
   Ranks& ranks_;
   ValueSettings settings_;

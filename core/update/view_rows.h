@@ -1,15 +1,17 @@
 #pragma once
 
+#include <core/ranks/ranks.h>
 #include <drift/mask_plan.h>
 #include <drift/model.h>
+#include <drift/parallel.h>
 #include <drift/random.h>
 #include <drift/trajectories.h>
 
 #include <core/kernels/linear_log_softmax.h>
-#include <core/ranks/ranks.h>
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -20,37 +22,24 @@ namespace drift {
 /// Numbers as an int64 tensor, for index_select and its like.
 at::Tensor index_tensor(const std::vector<std::int64_t>& numbers, at::Device device = at::kCPU);
 
-/// One masked sequence and what is scored in it. Views that show the same context (the all-masked start of a group,
-/// say) share it.
-struct ViewRow {
-  struct Target {
-    std::int64_t position;  ///< of the response
-    std::int64_t token;
-    std::int64_t flat;  ///< view * L + position: where the log-probability belongs
-  };
-  std::int64_t response = 0;           ///< one of the responses with this context
-  std::vector<std::int64_t> tokens;    ///< S = P + L
-  std::vector<std::uint8_t> attended;  ///< L, response positions that others attend to; empty: all
-  std::vector<Target> targets;         ///< by position
+/// Views of a plan, by number.
+using Views = std::vector<std::int64_t>;
+
+/// A position that is scored in a row.
+struct RowTarget {
+  std::int64_t position;  ///< of the response
+  std::int64_t token;
+  std::int64_t flat;  ///< v * L + position of the v-th of the views: where the log-probability belongs
 };
-
-/// The distinct masked sequences of the given views (indices into the plan), in the order of first use. `plan` and
-/// `trajectories` on the CPU. `flat` counts within `views`: targets of views[v] are at v * L + position.
-std::vector<ViewRow> distinct_view_rows(const ModelTraits& traits, const Trajectories& trajectories,
-                                        const MaskPlan& plan, const std::vector<std::int64_t>& views);
-
-/// Of the distinct rows of a pass, those that this rank computes: every size-th, so that any stretch of them is work
-/// for all ranks. It may have none.
-std::vector<ViewRow> rows_of_this_rank(const Ranks& ranks, std::vector<ViewRow> rows);
 
 /// A target of some rows, and the hidden row that predicts it.
 struct ScoredToken {
   std::int64_t hidden_row;
   std::int64_t token;
-  std::int64_t flat;  ///< as in ViewRow
+  std::int64_t flat;  ///< as in RowTarget
 };
 
-/// Rows [begin, end) as a forward pass, and what to read from it.
+/// Some rows as a forward pass, and what to read from it.
 struct RowBatch {
   ForwardInput forward;             ///< rows_N: one hidden row for each scored position
   std::int64_t hidden_rows = 0;     ///< N
@@ -65,8 +54,62 @@ struct RowAdapters {
   std::optional<RandomStream> dropout = {};
 };
 
-RowBatch make_row_batch(const Model& model, const Trajectories& trajectories, const std::vector<ViewRow>& rows,
-                        std::int64_t begin, std::int64_t end, at::Device device, const RowAdapters& adapters = {});
+struct Range {
+  std::int64_t begin, end;
+};
+inline constexpr Range kAllRows{0, std::numeric_limits<std::int64_t>::max()};
+
+/// The rows of some views: their distinct masked sequences, in the order of first use, and what is scored in each.
+/// Views that show the same context (the all-masked start of a group, say) have one row. Made once for a pass: its
+/// scores, its gradient and the values of a value model all come from the same rows.
+///
+/// Each rank of the run computes every size-th of them, its own, so that any stretch of them is work for all ranks. It
+/// may have none.
+class ViewRows {
+ public:
+  /// `trajectories` and `plan` on the CPU.
+  ViewRows(const Ranks& ranks, const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan,
+           Views views);
+
+  const Views& views() const { return views_; }
+  std::int64_t length() const { return length_; }                ///< L
+  std::int64_t sequence() const { return tokens_RS_.size(1); }   ///< S
+  std::int64_t count() const { return std::ssize(targets_); }    ///< of all ranks
+  std::int64_t own_count() const { return tokens_RS_.size(0); }  ///< of this rank
+  Range flat() const { return {0, std::ssize(views_) * length_}; }
+  /// Of each row of all ranks, by position.
+  const std::vector<std::vector<RowTarget>>& targets() const { return targets_; }
+
+  /// This rank's rows [begin, end).
+  RowBatch batch(std::int64_t begin, std::int64_t end, at::Device device, const RowAdapters& adapters = {}) const;
+
+  /// This rank's rows, divided among workers, at most so many at a time: body(worker, begin, end).
+  template <class Body>
+  void for_each_batch(std::int64_t workers, std::int64_t at_once, const Body& body) const {
+    parallel_rows(workers, own_count(), [&](std::int64_t worker, std::int64_t begin, std::int64_t end) {
+      for (std::int64_t first = begin; first < end; first += at_once)
+        body(worker, first, std::min(end, first + at_once));
+    });
+  }
+  /// All that a worker has at a time.
+  template <class Body>
+  void for_each_worker(std::int64_t workers, const Body& body) const {
+    for_each_batch(workers, own_count(), body);
+  }
+
+ private:
+  std::int64_t dropout_key(std::int64_t row, const RandomStream& dropout) const;
+
+  const Views views_;
+  const std::int64_t prompt_, length_;
+  const PredictionRow prediction_row_;
+  const bool first_scored_at_own_row_;
+  std::vector<std::vector<RowTarget>> targets_;
+  std::size_t first_own_ = 0, stride_ = 1;  // this rank's rows among those of all
+  at::Tensor tokens_RS_;                    // of this rank's rows, like the next
+  at::Tensor key_mask_RS_;                  // true = attended to; undefined if all are
+  bool has_padding_ = false;                // a prompt of the trajectories
+};
 
 /// Some targets of a batch, for the LM head.
 struct TargetSet {
@@ -74,11 +117,6 @@ struct TargetSet {
   kernels::TokenTargets targets;  ///< row_E counts in rows_N
   at::Tensor flat_E;              ///< int64, of each target, from the beginning of the range
 };
-
-struct Range {
-  std::int64_t begin, end;
-};
-inline constexpr Range kAllRows{0, std::numeric_limits<std::int64_t>::max()};
 
 /// Targets whose `flat` is in one range and whose hidden row is in the other.
 TargetSet select_targets(const RowBatch& batch, Range flat, Range hidden_rows, at::Device device);

@@ -95,13 +95,7 @@ PolicyGradient update(const std::string& fault) {
   const auto model = make_model("none");
   const Trajectories responses = roll_out("none");
   const MaskPlan plan = draw_plan("none");
-  UpdateBatch batch;
-  batch.trajectories = &responses;
-  batch.plan = &plan;
-  batch.advantage_B = at::tensor({1.0f, -1.0f});
-  batch.totals.responses = 2;
-  batch.totals.targets = 8;
-  batch.scored_B = at::full({2}, 4, at::kLong);
+  const UpdateBatch batch = update_batch(responses, at::tensor({1.0f, -1.0f}), plan, /*group_size=*/2);
   return policy_gradient(test::alone, *model, *loss, batch, 1 << 30);
 }
 

@@ -1,7 +1,7 @@
 // The golden values of every loss: tests/golden/losses/*.json, the format of `drift loss` (docs/algorithms.md).
 
 #include <core/lab/loss_case.h>
-#include <core/update/batch_totals.h>
+#include <core/update/update_batch.h>
 
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"

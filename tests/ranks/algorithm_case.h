@@ -3,8 +3,8 @@
 // What the tests of several processes compare: an update by one algorithm, by all of them and by one alone.
 
 #include <core/ranks/ranks.h>
-#include <core/update/batch_totals.h>
 #include <core/update/policy_gradient.h>
+#include <core/update/update_batch.h>
 
 #include "tests/support/alone.h"
 #include "tests/support/plugins.h"
@@ -45,12 +45,8 @@ struct AlgorithmCase {
     input.pad_id = model.traits().pad_id;
     plan = test::draw_plan(*make<MaskingStrategy>(algorithm.masking), input);
     loss->needs(needs);
-    batch.trajectories = &trajectories;
-    batch.plan = &plan;
-    const std::int64_t responses = trajectories.tokens_BL.size(0);
-    batch.advantage_B = (at::arange(responses, at::kDouble) * 2.3).sin();
-    batch.totals = batch_totals(plan, responses, kGroupSize, /*optimizer_steps=*/1);
-    batch.scored_B = scored_positions(plan, responses);
+    const auto advantage_B = (at::arange(trajectories.tokens_BL.size(0), at::kDouble) * 2.3).sin();
+    batch = update_batch(trajectories, advantage_B, plan, kGroupSize);
     batch.old_policy = near(model, 1.03);
     if (needs.reference) batch.reference = near(model, 0.96);
   }

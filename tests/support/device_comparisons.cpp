@@ -8,8 +8,8 @@
 #include <core/boundary/model_policy.h>
 #include <core/interface/sampling_operators.h>
 #include <core/kernels/linear_log_softmax.h>
-#include <core/update/batch_totals.h>
 #include <core/update/policy_gradient.h>
+#include <core/update/update_batch.h>
 
 #include <drift/random.h>
 #include <drift/rollout.h>
@@ -98,11 +98,7 @@ struct Update {
         plan(three_views(trajectories)) {
     trajectories.prompts.mask_BP = trajectories.prompts.mask_BP.clone();
     trajectories.prompts.mask_BP.narrow(0, 0, kGroup).narrow(1, 0, 2).fill_(false);  // two groups, one padded
-    batch.trajectories = &trajectories;
-    batch.plan = &plan;
-    batch.advantage_B = at::arange(kResponses, at::kDouble) - 3.5;
-    batch.totals = batch_totals(plan, kResponses, kGroup, /*optimizer_steps=*/1);
-    batch.scored_B = scored_positions(plan, kResponses);
+    batch = update_batch(trajectories, at::arange(kResponses, at::kDouble) - 3.5, plan, kGroup);
     batch.old_policy = score_views(alone, model, trajectories, plan, all_views(plan), false);
   }
   Update(const Update&) = delete;

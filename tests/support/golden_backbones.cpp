@@ -8,8 +8,8 @@
 #include <core/base/component_host.h>
 #include <core/io/checkpoint.h>
 #include <core/io/safetensors.h>
-#include <core/update/batch_totals.h>
 #include <core/update/policy_gradient.h>
+#include <core/update/update_batch.h>
 
 #include <drift/cached_forward.h>
 
@@ -158,11 +158,7 @@ void check_log_probability_case(const GoldenBackboneCase& golden, at::Device dev
   const auto trajectories = finished_responses(file);
   const auto plan = one_view_each(file);
   const MaskedSum loss(file.tensor("target_mask").to(device));
-  UpdateBatch batch;
-  batch.trajectories = &trajectories;
-  batch.plan = &plan;
-  batch.advantage_B = at::ones({plan.response_F.size(0)});
-  batch.scored_B = scored_positions(plan, plan.response_F.size(0));
+  const UpdateBatch batch = update_batch(trajectories, at::ones({plan.response_F.size(0)}), plan, /*group_size=*/1);
   const auto computed = policy_gradient(alone, *model, loss, batch, std::int64_t{1} << 30);
   EXPECT_TRUE(at::allclose(computed.current_FL.cpu(), file.tensor("logps"), 1e-5, golden.absolute_tolerance));
   const auto scored_tokens = static_cast<double>(file.tensor("target_mask").sum().item<std::int64_t>());

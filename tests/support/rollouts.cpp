@@ -4,7 +4,7 @@
 
 #include <core/boundary/checked.h>
 #include <core/boundary/model_policy.h>
-#include <core/update/batch_totals.h>
+#include <core/update/update_batch.h>
 
 #include <drift/rollout.h>
 

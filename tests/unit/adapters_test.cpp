@@ -10,9 +10,9 @@
 #include <core/base/trainable.h>
 #include <core/boundary/adapters.h>
 #include <core/io/checkpoint.h>
-#include <core/update/batch_totals.h>
 #include <core/update/policy_gradient.h>
 #include <core/update/reference_policy.h>
+#include <core/update/update_batch.h>
 
 #include <drift/error.h>
 
@@ -203,11 +203,7 @@ class Update : public AdaptedModel {
     plan_.masked_FL =
         trajectories_.step_BL.index_select(0, plan_.response_F).to(at::kLong) >= plan_.term_F.unsqueeze(1);
     plan_.target_FL = plan_.masked_FL;
-    batch_.trajectories = &trajectories_;
-    batch_.plan = &plan_;
-    batch_.advantage_B = at::arange(kResponses, at::kFloat) - 1.5;
-    batch_.totals = batch_totals(plan_, kResponses, 2, 1);
-    batch_.scored_B = scored_positions(plan_, kResponses);
+    batch_ = update_batch(trajectories_, at::arange(kResponses, at::kFloat) - 1.5, plan_, /*group_size=*/2);
   }
 
   at::Tensor scores(const Model& model, const RowAdapters& adapters = {}) const {

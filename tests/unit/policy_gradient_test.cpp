@@ -1,8 +1,8 @@
 // The gradient that the trainer uses, against the plainest computation of the same thing, however the work is split.
 
-#include <core/update/batch_totals.h>
 #include <core/update/gradient_sum.h>
 #include <core/update/policy_gradient.h>
+#include <core/update/update_batch.h>
 #include <drift/error.h>
 
 #include "tests/support/alone.h"
@@ -73,11 +73,7 @@ struct PolicyGradientTest : ::testing::TestWithParam<Coupling> {
   PolicyGradientTest()
       : trajectories(test::make_trajectories(kResponses, kGroup, kPrompt, kLength, kVocabulary, 2)),
         plan(three_views(trajectories)) {
-    batch.trajectories = &trajectories;
-    batch.plan = &plan;
-    batch.advantage_B = at::arange(kResponses, at::kDouble) - 3.5;
-    batch.totals = batch_totals(plan, kResponses, kGroup, /*optimizer_steps=*/1);
-    batch.scored_B = scored_positions(plan, kResponses);
+    batch = update_batch(trajectories, at::arange(kResponses, at::kDouble) - 3.5, plan, kGroup);
   }
 
   /// Every view separately, full logits, one graph.
@@ -201,7 +197,7 @@ TEST_F(PolicyGradientTest, PaddedPromptsGiveWhatUnpaddedOnesGive) {
   const test::TinyModel model(kVocabulary, 5, at::kDouble);
   const TestLoss loss(Coupling::kResponse);
   const auto unpadded = policy_gradient(test::alone, model, loss, batch, kPlenty);
-  auto& prompts = trajectories.prompts;
+  auto& prompts = batch.trajectories.prompts;
   prompts.tokens_BP = at::cat({at::zeros({kResponses, 3}, at::kLong), prompts.tokens_BP}, 1);
   prompts.mask_BP = at::cat({at::zeros({kResponses, 3}, at::kBool), prompts.mask_BP}, 1);
   expect_equal(policy_gradient(test::alone, model, loss, batch, kPlenty).gradients, unpadded.gradients);
@@ -307,13 +303,13 @@ TEST_F(PolicyGradientTest, ALossThatIsNotFiniteIsAnError) {
 
 TEST_F(PolicyGradientTest, UnattendedPositionsAreMaskedAsKeysAndMakeAContextOfTheirOwn) {
   const test::TinyModel model(kVocabulary, 5, at::kDouble);
-  const auto shown = distinct_view_rows(model.traits(), trajectories, plan, {0, 3});
-  ASSERT_EQ(shown.size(), 1u);  // the all-masked state, which a group shares
+  const ViewRows shown(test::alone, model.traits(), trajectories, plan, {0, 3});
+  ASSERT_EQ(shown.count(), 1);  // the all-masked state, which a group shares
   plan.attended_FL = at::ones_like(plan.masked_FL);
   plan.attended_FL[3][kLength - 1] = false;
-  const auto rows = distinct_view_rows(model.traits(), trajectories, plan, {0, 3});
-  ASSERT_EQ(rows.size(), 2u);
-  const auto mask_BS = make_row_batch(model, trajectories, rows, 0, 2, at::kCPU).forward.key_mask_BS;
+  const ViewRows rows(test::alone, model.traits(), trajectories, plan, {0, 3});
+  ASSERT_EQ(rows.count(), 2);
+  const auto mask_BS = rows.batch(0, 2, at::kCPU).forward.key_mask_BS;
   const auto response_BL = mask_BS.narrow(1, kPrompt, kLength);
   EXPECT_TRUE(response_BL[0].all().item<bool>());
   EXPECT_TRUE(at::equal(response_BL[1], plan.attended_FL[3]));

@@ -104,14 +104,14 @@ struct PolicyUpdateTest : ::testing::Test {
 };
 
 TEST_F(PolicyUpdateTest, ViewsAreDividedInOrderAndTheRestIsNotLost) {
-  EXPECT_EQ(update_parts(plan, Coupling::kView, 0), (Parts{{0, 1, 2, 3, 4, 5, 6, 7}}));
-  EXPECT_EQ(update_parts(plan, Coupling::kView, 3), (Parts{{0, 1, 2}, {3, 4, 5}, {6, 7}}));
-  EXPECT_EQ(update_parts(plan, Coupling::kView, 8), (Parts{{0, 1, 2, 3, 4, 5, 6, 7}}));
+  EXPECT_EQ(views_of_steps(plan, Coupling::kView, 0), (Parts{{0, 1, 2, 3, 4, 5, 6, 7}}));
+  EXPECT_EQ(views_of_steps(plan, Coupling::kView, 3), (Parts{{0, 1, 2}, {3, 4, 5}, {6, 7}}));
+  EXPECT_EQ(views_of_steps(plan, Coupling::kView, 8), (Parts{{0, 1, 2, 3, 4, 5, 6, 7}}));
 }
 
 TEST_F(PolicyUpdateTest, AResponseWhoseViewsBelongTogetherIsNotSplit) {
   for (const auto coupling : {Coupling::kResponse, Coupling::kBatch}) {
-    EXPECT_EQ(update_parts(plan, coupling, 3), (Parts{{0, 1, 2, 3}, {4, 5, 6, 7}}));
+    EXPECT_EQ(views_of_steps(plan, coupling, 3), (Parts{{0, 1, 2, 3}, {4, 5, 6, 7}}));
   }
 }
 

@@ -17,7 +17,7 @@ ExchangeWork small_step() {
   work.optimizer_steps = 1;
   work.passes = 4;
   work.scored_rows = 16;
-  work.rows_scored_at_once = 2;
+  work.rows_of_a_forward = 2;
   work.rollout_forwards = 5;
   return work;
 }

@@ -2,9 +2,9 @@
 
 #include <core/update/rollout_correction.h>
 
-#include <core/update/batch_totals.h>
 #include <core/update/policy_scores.h>
 #include <core/update/policy_update.h>
+#include <core/update/update_batch.h>
 #include <drift/plan_builder.h>
 
 #include "tests/support/alone.h"
@@ -136,13 +136,8 @@ TEST_F(RolloutCorrectionTest, AHandMadeExample) {
 
   // Advantages 1 and -3: the tokens of the first response count (1 + 0.5 + 1.5 + 2) + (1.5 + 2), the weights of
   // positions 2 and 3 in both views that score them; the second -3 * 0.5. Seven scored positions, lp = -ln 11.
-  UpdateBatch batch;
-  batch.trajectories = &trajectories;
-  batch.plan = &plan;
-  batch.advantage_B = test::vector_tensor({1, -3});
+  UpdateBatch batch = update_batch(trajectories, test::vector_tensor({1, -3}), plan, /*group_size=*/2);
   batch.tokens.advantage_BL = batch.advantage_B.unsqueeze(1) * correction.weight_BL;
-  batch.totals = batch_totals(plan, kResponses, 2, 1);
-  batch.scored_B = scored_positions(plan, kResponses);
   EXPECT_NEAR(policy_gradient(test::alone, model, Reinforce(), batch, 1 << 30).loss, std::log(11) * (8.5 - 1.5) / 7,
               1e-6);
 }
@@ -150,15 +145,10 @@ TEST_F(RolloutCorrectionTest, AHandMadeExample) {
 TEST_F(RolloutCorrectionTest, TheGradientIsThatOfTheWeightedLoss) {
   test::TinyModel model(kVocabulary, 5, at::kDouble);
   const auto plan = all_states();
-  UpdateBatch batch;
-  batch.trajectories = &trajectories;
-  batch.plan = &plan;
-  batch.advantage_B = test::vector_tensor({1, -3});
+  UpdateBatch batch = update_batch(trajectories, test::vector_tensor({1, -3}), plan, /*group_size=*/2);
   // Constants: the weights are those of the policy that wrote the responses.
   batch.tokens.advantage_BL =
       batch.advantage_B.unsqueeze(1) * rollout_correction(test::alone, model, trajectories, plan, 2).weight_BL;
-  batch.totals = batch_totals(plan, kResponses, 2, 1);
-  batch.scored_B = scored_positions(plan, kResponses);
   const auto loss = [&] { return policy_gradient(test::alone, model, Reinforce(), batch, 1 << 30).loss; };
   const auto computed = policy_gradient(test::alone, model, Reinforce(), batch, 1 << 30);
   const auto parameters = model.parameters();

@@ -49,7 +49,7 @@ TEST(UpdatePasses, AUnitThatDoesNotFitAtAllIsScoredFirst) {
   const auto split = plan_passes(two_views_of_three(), Coupling::kBatch, memory(3, 4));
   ASSERT_EQ(split.size(), 1u);
   EXPECT_TRUE(split[0].scores_first);
-  EXPECT_FALSE(split[0].recompute) << "its parts fit as they are";
+  EXPECT_FALSE(split[0].recompute) << "as many as fit go through as they are";
   EXPECT_EQ(split[0].rows_at_once, 3);
 
   const auto smallest = plan_passes(two_views_of_three(), Coupling::kBatch, memory(0, 1));
@@ -59,11 +59,10 @@ TEST(UpdatePasses, AUnitThatDoesNotFitAtAllIsScoredFirst) {
 }
 
 /// Rows that read `length` hidden rows each for one view, in order.
-std::vector<ViewRow> one_row_each(std::int64_t views, std::int64_t length) {
-  std::vector<ViewRow> rows(static_cast<std::size_t>(views));
+std::vector<std::vector<RowTarget>> one_row_each(std::int64_t views, std::int64_t length) {
+  std::vector<std::vector<RowTarget>> rows(static_cast<std::size_t>(views));
   for (std::int64_t v = 0; v < views; ++v) {
-    for (std::int64_t i = 0; i < length; ++i)
-      rows[static_cast<std::size_t>(v)].targets.push_back({i, 0, v * length + i});
+    for (std::int64_t i = 0; i < length; ++i) rows[static_cast<std::size_t>(v)].push_back({i, 0, v * length + i});
   }
   return rows;
 }
@@ -79,10 +78,10 @@ TEST(LogitChunks, HaveAsManyCompleteUnitsAsFit) {
 
 TEST(LogitChunks, CountAHiddenRowOnceForAllItsViews) {
   // Both views score the same row at the same positions.
-  std::vector<ViewRow> rows(1);
+  std::vector<std::vector<RowTarget>> rows(1);
   for (std::int64_t i = 0; i < 4; ++i) {
-    rows[0].targets.push_back({i, 0, i});
-    rows[0].targets.push_back({i, 1, 4 + i});
+    rows[0].push_back({i, 0, i});
+    rows[0].push_back({i, 1, 4 + i});
   }
   const auto chunks = chunk_units({{0}, {1}}, rows, 4, 4);
   ASSERT_EQ(chunks.size(), 1u);

@@ -157,7 +157,7 @@ TEST_F(ValueModelTest, LearnsTheReturnsOfItsTokens) {
   settings.clip = 10;
   auto model = make();
   const auto before = tokens(model);
-  const double first = model.train(trajectories, plan, before).loss;
+  const double first = model.train(trajectories, plan, before);
   EXPECT_NEAR(first, loss(make(), before), 1e-12) << "the loss is that before the step";
   for (int i = 0; i < 300; ++i) model.train(trajectories, plan, before);
   EXPECT_LT(loss(model, before), first / 5) << "not 0: equal contexts of a group have several returns";

@@ -61,15 +61,12 @@ MeasuredUpdate measure_update(const Model& model, const UpdateSetting& setting, 
   const auto committed_FL =
       plan.committed_FL.defined() ? plan.target_FL.logical_and(plan.committed_FL) : plan.target_FL;
   describe_plan(batch, plan, committed_FL, update.values);
-  const UpdateStep step = update_step(batch.kept, batch.advantage_B, plan, checked_coupling(*setting.loss),
-                                      all_views(plan), batches.group_size());
   const LossNeeds needs = checked_needs(*setting.loss);
   Ranks alone;
-  UpdateBatch work = update_batch(step);
+  UpdateBatch work = update_batch(batch.kept, batch.advantage_B, plan, batches.group_size());
   work.reference_is_old_policy = needs.reference;
   if (needs.reference && needs.entropy)
-    work.old_policy =
-        score_views(alone, model, step.trajectories, step.plan, all_views(step.plan), /*want_entropy=*/true);
+    work.old_policy = score_views(alone, model, batch.kept, plan, all_views(plan), /*want_entropy=*/true);
   const PhaseTimer timer;
   PolicyGradient gradient = policy_gradient(alone, model, *setting.loss, work, memory_budget);
   const double seconds = timer.seconds();

@@ -1,8 +1,8 @@
 #include <core/lab/conformance/inputs.h>
 
 #include <core/boundary/checked.h>
-#include <core/update/batch_totals.h>
 #include <core/update/policy_gradient.h>
+#include <core/update/update_batch.h>
 
 #include <drift/plan_builder.h>
 #include <drift/random.h>

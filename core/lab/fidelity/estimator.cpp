@@ -33,14 +33,11 @@ GradientEstimate GradientEstimator::estimate(const Trajectories& responses, cons
     estimate.gradient_P = at::zeros({parameters_}, at::kDouble);
     return estimate;
   }
-  const UpdateStep update =
-      update_step(responses, advantage_B, plan, checked_coupling(loss_), all_views(plan), settings_.group_size);
   Ranks alone;
-  UpdateBatch batch = update_batch(update);
+  UpdateBatch batch = update_batch(responses, advantage_B, plan, settings_.group_size);
   const LossNeeds needs = checked_needs(loss_);
   if (needs.reference) {
-    batch.reference =
-        score_views(alone, model_, update.trajectories, update.plan, all_views(update.plan), needs.entropy);
+    batch.reference = score_views(alone, model_, responses, plan, all_views(plan), needs.entropy);
     estimate.rows += batch.reference.rows;
   }
   const auto gradient = policy_gradient(alone, model_, loss_, batch, settings_.memory_budget);

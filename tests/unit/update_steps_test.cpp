@@ -1,9 +1,9 @@
 // Several optimizer steps on one rollout (train.views_per_update): the steps' losses and gradients, weighed by their
-// shares of the views, add up to those of all views in one step. For every loss, whatever it divides by, however the
+// fractions of the views, add up to those of all views in one step. For every loss, whatever it divides by, however the
 // views are dealt out.
 
 #include <core/update/policy_gradient.h>
-#include <core/update/policy_update.h>
+#include <core/update/update_batch.h>
 
 #include "tests/support/alone.h"
 #include "tests/support/plugins.h"
@@ -12,19 +12,17 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
-#include <ATen/ops/empty_like.h>
 #include <ATen/ops/sum.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
-namespace drift::update_parts_test {
+namespace drift::update_steps_test {
 namespace {
 
 constexpr std::int64_t kVocabulary = 11, kResponses = 6, kGroup = 2, kLength = 6, kPairs = 2;
@@ -50,48 +48,41 @@ MaskPlan pairs_of_views(const Trajectories& trajectories, bool single = false) {
   return plan;
 }
 
-struct UpdateParts : testing::Test {
-  UpdateParts()
+struct UpdateSteps : testing::Test {
+  UpdateSteps()
       : trajectories(test::make_trajectories(kResponses, kGroup, 4, kLength, kVocabulary, 2)),
         plan(pairs_of_views(trajectories)) {}
 
-  PolicyGradient gradient(const LossEstimator& loss, const UpdateStep& step) const {
-    UpdateBatch batch;
-    batch.trajectories = &step.trajectories;
-    batch.plan = &step.plan;
-    batch.advantage_B = step.advantage_B;
-    batch.totals = step.totals;
-    batch.scored_B = step.scored_B;
-    batch.share = step.share;
+  PolicyGradient gradient(const LossEstimator& loss, UpdateBatch batch) const {
     batch.reference_is_old_policy = true;
     return policy_gradient(test::alone, model, loss, batch, kPlenty);
   }
 
-  UpdateStep step_on(const LossEstimator& loss, const std::vector<std::int64_t>& views) const {
-    return update_step(trajectories, advantage_B, plan, loss.coupling(), views, kGroup);
+  UpdateBatch step_on(const LossEstimator& loss, const Views& views) const {
+    return update_batch(trajectories, advantage_B, plan, loss.coupling(), views, kGroup);
   }
 
   std::int64_t views() const { return plan.response_F.size(0); }
 
-  /// The steps' sums, each weighed by `share` of its views, against one step on all of them.
+  /// The steps' sums, each weighed by a fraction, against one step on all views.
   void expect_adds_up(const LossEstimator& loss, std::int64_t views_per_update,
-                      const std::function<double(const std::vector<std::int64_t>&)>& share) const {
+                      const std::function<double(const Views&)>& fraction) const {
     const auto whole = gradient(loss, step_on(loss, all_views(plan)));
-    double sum = 0, shares = 0;
+    double sum = 0, fractions = 0;
     std::vector<at::Tensor> gradients;
-    for (const auto& part : update_parts(plan, loss.coupling(), views_per_update)) {
-      const auto one = gradient(loss, step_on(loss, part));
-      sum += share(part) * one.loss;
-      shares += share(part);
+    for (const Views& of_step : views_of_steps(plan, loss.coupling(), views_per_update)) {
+      const auto one = gradient(loss, step_on(loss, of_step));
+      sum += fraction(of_step) * one.loss;
+      fractions += fraction(of_step);
       for (std::size_t p = 0; p < one.gradients.size(); ++p) {
-        const auto weighed = share(part) * one.gradients[p];
+        const auto weighed = fraction(of_step) * one.gradients[p];
         if (gradients.size() == p)
           gradients.push_back(weighed);
         else
           gradients[p] = gradients[p] + weighed;
       }
     }
-    EXPECT_NEAR(shares, 1, 1e-12);
+    EXPECT_NEAR(fractions, 1, 1e-12);
     EXPECT_NEAR(sum, whole.loss, 1e-12);
     for (std::size_t p = 0; p < gradients.size(); ++p) {
       EXPECT_TRUE(at::allclose(gradients[p], whole.gradients[p], 1e-9, 1e-12)) << "parameter " << p;
@@ -105,7 +96,7 @@ struct UpdateParts : testing::Test {
   at::Tensor advantage_B = at::arange(kResponses, at::kDouble) - 2.2;
 };
 
-TEST_F(UpdateParts, AddUpToTheFullUpdateForEveryLossAndNorm) {
+TEST_F(UpdateSteps, AddUpToTheFullUpdateForEveryLossAndNorm) {
   std::vector<Setting> settings;
   for (const std::string loss : {"d1", "coupled_grpo"}) {
     for (const std::string norm : {"token", "sample", "length"}) {
@@ -131,47 +122,46 @@ TEST_F(UpdateParts, AddUpToTheFullUpdateForEveryLossAndNorm) {
     ASSERT_NE(loss->coupling(), Coupling::kBatch);
     for (const std::int64_t views_per_update : {1, 3, 4, 7, 8, 12, 23, 24}) {
       SCOPED_TRACE(text + ", views_per_update " + std::to_string(views_per_update));
-      expect_adds_up(*loss, views_per_update,
-                     [&](const auto& part) { return static_cast<double>(part.size()) / static_cast<double>(views()); });
+      expect_adds_up(*loss, views_per_update, [&](const Views& of_step) {
+        return static_cast<double>(of_step.size()) / static_cast<double>(views());
+      });
     }
   }
 }
 
 // A loss that couples the entire batch uses a step's responses as its batch, and its steps weigh as much as what it
 // divides by: tokens, or the responses' lengths.
-TEST_F(UpdateParts, OfALossThatCouplesTheBatchAreBatchesThemselves) {
+TEST_F(UpdateSteps, OfALossThatCouplesTheBatchAreBatchesThemselves) {
   plan = pairs_of_views(trajectories, /*single=*/true);
   const auto tokens_B = plan.target_FL.sum(1).to(at::kDouble);
-  const auto share_of = [&](const at::Tensor& weight_B) {
-    return [this, weight_B](const std::vector<std::int64_t>& part) {
-      const auto index = at::empty_like(plan.response_F).resize_(static_cast<std::int64_t>(part.size()));
-      std::copy(part.begin(), part.end(), index.data_ptr<std::int64_t>());
-      return (weight_B.index_select(0, index).sum() / weight_B.sum()).item<double>();
+  const auto fraction_of = [&](const at::Tensor& weight_B) {
+    return [weight_B](const Views& of_step) {
+      return (weight_B.index_select(0, index_tensor(of_step)).sum() / weight_B.sum()).item<double>();
     };
   };
   const auto rldf = test::create<LossEstimator>("rldf", "rldf", {{"norm", "token"}, {"low_prob_threshold", 0.0}});
   ASSERT_EQ(rldf->coupling(), Coupling::kBatch);
-  for (const std::int64_t views : {1, 2, 4, 6}) expect_adds_up(*rldf, views, share_of(tokens_B));
+  for (const std::int64_t views : {1, 2, 4, 6}) expect_adds_up(*rldf, views, fraction_of(tokens_B));
 
   const auto length_B = trajectories.valid_BL.sum(1).to(at::kDouble);
   plan.weight_F = (length_B / tokens_B).to(at::kFloat);
   const auto spg = test::create<LossEstimator>("spg", "spg", {{"micro_batch", std::int64_t{0}}});
   ASSERT_EQ(spg->coupling(), Coupling::kBatch);
-  for (const std::int64_t views : {1, 2, 4, 6}) expect_adds_up(*spg, views, share_of(length_B));
+  for (const std::int64_t views : {1, 2, 4, 6}) expect_adds_up(*spg, views, fraction_of(length_B));
 }
 
 // SPG averages micro-batches: a step with two of the three is the mean of two.
-TEST_F(UpdateParts, CountTheMicroBatchesThatTheyHold) {
+TEST_F(UpdateSteps, CountTheMicroBatchesThatTheyHold) {
   plan = pairs_of_views(trajectories, /*single=*/true);
   plan.weight_F = (trajectories.valid_BL.sum(1).to(at::kDouble) / plan.target_FL.sum(1)).to(at::kFloat);
   const auto spg = test::create<LossEstimator>("spg", "spg", {{"micro_batch", std::int64_t{2}}});
   for (const std::int64_t views : {2, 4}) {
-    expect_adds_up(*spg, views, [](const auto& part) { return static_cast<double>(part.size()) / kResponses; });
+    expect_adds_up(*spg, views, [](const Views& of_step) { return static_cast<double>(of_step.size()) / kResponses; });
   }
 }
 
-// d1's preset: micro-batches of 6. With one of them a step, the step's loss is its mean, not a share of it.
-TEST_F(UpdateParts, OfOneMicroBatchAreItsMean) {
+// d1's preset: micro-batches of 6. With one of them a step, the step's loss is its mean, not a fraction of it.
+TEST_F(UpdateSteps, OfOneMicroBatchAreItsMean) {
   plan = pairs_of_views(trajectories, /*single=*/true);
   const auto loss = test::create<LossEstimator>("d1", "d1", {{"micro_batch", std::int64_t{2}}, {"beta", 0.0}});
   for (std::int64_t first = 0; first < kResponses; first += 2) {
@@ -184,4 +174,4 @@ TEST_F(UpdateParts, OfOneMicroBatchAreItsMean) {
 }
 
 }  // namespace
-}  // namespace drift::update_parts_test
+}  // namespace drift::update_steps_test
