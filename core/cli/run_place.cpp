@@ -31,7 +31,7 @@ bool is_new_key(const ResolvedValue* value, const std::map<std::string, std::str
   return value != nullptr && value->origin.kind == Origin::Kind::kDefault && !known.contains(key);
 }
 
-std::string advice(const std::vector<Difference>& refused, const RunConfig& config) {
+std::string advice(const std::vector<Difference>& refused) {
   std::string settings;
   for (const Difference& difference : refused) {
     if (!may_change_on_resume(difference.key)) {
@@ -90,7 +90,7 @@ void check_continued(const RunConfig& config, const std::map<std::string, std::s
   });
   if (refused.empty()) return;
   throw Error("checkpoint " + point.folder.string() + " was written with a different configuration:" + listed(refused),
-              advice(refused, config));
+              advice(refused));
 }
 
 }  // namespace drift

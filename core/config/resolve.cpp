@@ -102,7 +102,7 @@ class Resolver {
     ResolvedValue chosen;
     if (schema.component) {
       const auto [name, origin] = chosen_component(schema, merged_, registry_);
-      chosen = {"name", name, origin};
+      chosen = {"name", name, origin, false, {}};
       if (const auto* registered = registry_.find(*schema.component, text(chosen))) {
         resolve_all(registered->params);
         component = declared(*registered, section, chosen);
@@ -221,7 +221,7 @@ class Resolver {
   }
 
   ResolvedValue resolve(const Parameter& spec, const std::string& section) {
-    ResolvedValue resolved{spec.name, spec.default_value, {}, spec.is_path};
+    ResolvedValue resolved{spec.name, spec.default_value, {}, spec.is_path, {}};
     const std::string key = section + "." + spec.name;
     const ConfigLeaf* leaf = merged_.find(key);
     if (leaf == nullptr) return resolved;

@@ -1,6 +1,7 @@
 #include <core/train/policy_training.h>
 
 #include <core/base/trainable.h>
+#include <core/boundary/divided_weights.h>
 
 namespace drift {
 namespace {
