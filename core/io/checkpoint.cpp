@@ -162,9 +162,8 @@ void carry_file(const fs::path& from, const fs::path& to) {
 
 void carry_files(const fs::path& source, const fs::path& folder) {
   for (const fs::path& entry : entries_of(source)) {
-    std::error_code failed;
-    if (fs::is_regular_file(entry, failed) && is_carried(entry)) carry_file(entry, folder / entry.filename());
-    if (failed) throw_file_error("read", entry, failed.value());
+    std::error_code ignored;
+    if (fs::is_regular_file(entry, ignored) && is_carried(entry)) carry_file(entry, folder / entry.filename());
   }
 }
 
