@@ -27,6 +27,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace drift::block_rollout_test {
@@ -185,6 +186,28 @@ TEST_F(BlockRolloutTest, ACancelledRolloutEndsWithEveryKindOfQuirk) {
     const at::NoGradGuard no_gradient;
     rollout->generate(input, made);
     EXPECT_TRUE((made.step_BL == -1).all().item<bool>()) << quirks.size();
+  }
+}
+
+// Some pairs are no original's. Where a mask token may be written, there may be an error instead of a response.
+TEST_F(BlockRolloutTest, AnyTwoQuirksEndWithEverySchedule) {
+  const auto& specs = test::load_plugin("block").find(ComponentKind::kRollout, "block")->params;
+  const auto all = std::ranges::find(specs, "quirks", &Parameter::name)->allowed.choices;
+  for (const std::string& first : all) {
+    for (const std::string& second : all) {
+      for (const auto* schedule : {"dynamic", "static", "factor"}) {
+        SCOPED_TRACE(first + ", " + second + ", " + schedule);
+        const bool may_mask = first == "writes_any_id" || second == "writes_any_id";
+        const std::vector<std::string> quirks{first, second};
+        const auto values = settings({{"quirks", quirks}, {"schedule", schedule}, {"steps", std::int64_t{7}}});
+        try {
+          const auto made = generate(model, prompts(1, 2), values);
+          EXPECT_TRUE(may_mask || (made.tokens_BL != model.traits().mask_id).all().item<bool>());
+        } catch (const Error& error) {
+          EXPECT_TRUE(may_mask) << error.what();
+        }
+      }
+    }
   }
 }
 
