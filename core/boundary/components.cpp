@@ -88,7 +88,7 @@ void load_or_initialize(Ranks& ranks, Model& model, const RunConfig& config) {
 }  // namespace
 
 ModelShapes::ModelShapes(RunHost& host, const RunConfig& config, WhichAdapters adapters)
-    : host_(registry), config_(config), made_of_(model_config_of(config)) {
+    : host_(host), config_(config), made_of_(model_config_of(config)) {
   if (!has_adapter(config) || (adapters == WhichAdapters::kSaved && config.get<AdapterSettings>().path.empty())) {
     model_ = create(at::kMeta);
     return;

@@ -49,7 +49,7 @@ void DataSource::open_prompts() {
     missing_model_ = folder.empty() ? "no model is named: --model FOLDER" : "no model at " + folder.string();
     return;
   }
-  prompts_.emplace(run_, read_model_traits(registry(), config()));
+  prompts_.emplace(run_, read_model_traits(run_.host(), config()));
 }
 
 std::vector<TaskItem> DataSource::training_items(std::int64_t generated) const {

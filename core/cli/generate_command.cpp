@@ -160,7 +160,7 @@ int generate(const GenerateOptions& options) {
   const auto& config = run.config;
   for (const std::string& note : config.warnings(/*file_is_known=*/true)) log_warning(note);
   prepare_device(config);
-  const ModelShapes shapes(run.registry(), config, WhichAdapters::kSaved);
+  const ModelShapes shapes(run.host(), config, WhichAdapters::kSaved);
   const RunPrompts prompts(run, shapes.traits());
   const Tokenizer& tokenizer = prompts.tokenizer;
   const ModelTraits& traits = prompts.traits;

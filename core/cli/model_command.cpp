@@ -235,7 +235,7 @@ int write_random(const RandomOptions& options) {
   config.overrides.push_back({"--dtype " + options.dtype, "model.dtype", options.dtype, /*literal=*/true});
   const LoadedRun run = load_run(config, ConfigPurpose::kModelOnly);
   prepare_device(run.config);
-  const ModelShapes shapes(run.registry(), run.config, WhichAdapters::kAll);
+  const ModelShapes shapes(run.host(), run.config, WhichAdapters::kAll);
   const Model& model = *shapes.model();
   const auto parameters = model.parameters();
   const std::int64_t bytes = bytes_of(parameters);

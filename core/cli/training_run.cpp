@@ -273,7 +273,7 @@ int run_on_ranks(Ranks& ranks, const TrainingOptions& options, ConfigPurpose pur
   auto resumed = options.resume ? shared_resume_point(ranks, folder) : std::nullopt;
   if (resumed) check_continued(config, settings.settings, *resumed, options.config.file, path);
   // What is wrong with the tokenizer, the prompt, the data or the memory is said before the weights are read.
-  const ModelShapes shapes(run.registry(), config, WhichAdapters::kAll);
+  const ModelShapes shapes(run.host(), config, WhichAdapters::kAll);
   const RunPrompts run_prompts(run, shapes.traits());
   const PromptEncoder& prompts = run_prompts.encoder;
   auto training_task = open_training_task(run.host(), config, prompts);

@@ -1,6 +1,5 @@
 #include <core/eval/record_file.h>
 
-#include <core/io/append.h>
 #include <core/io/atomic.h>
 #include <core/io/file_error.h>
 

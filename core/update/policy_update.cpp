@@ -26,9 +26,9 @@ struct PolicyUpdate::Sum {
   std::map<std::string, MetricSum> metrics;
 };
 
-PolicyUpdate::PolicyUpdate(const Model& model, const Loaded<LossEstimator>& loss, ReferencePolicy* reference,
-                           Optimizer& optimizer, const PolicyUpdateSettings& settings)
-    : model_(model), loss_(loss), reference_(reference), optimizer_(optimizer), settings_(settings) {
+PolicyUpdate::PolicyUpdate(Ranks& ranks, const Model& model, const Loaded<LossEstimator>& loss,
+                           ReferencePolicy* reference, Optimizer& optimizer, const PolicyUpdateSettings& settings)
+    : ranks_(ranks), model_(model), loss_(loss), reference_(reference), optimizer_(optimizer), settings_(settings) {
   needs_ = checked_needs(*loss_);
 }
 

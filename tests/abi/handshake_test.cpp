@@ -6,13 +6,9 @@
 #include <tests/abi/plugin_files.h>
 #include <tests/support/support.h>
 
-#include <gmock/gmock.h>
-
 namespace drift::handshake_test {
-namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using namespace testing;
 
 DriftPluginDescriptor plugin_of(std::uint32_t abi_major, std::uint32_t abi_minor) {
   DriftPluginDescriptor descriptor = DRIFT_PLUGIN_DESCRIPTOR("probe", "1.0", "MIT");
@@ -60,12 +56,6 @@ TEST(Judge, NamesEveryDifferingField) {
                           "C++ library debug", "sanitizers", "platform", "name", "version", "licence"));
 }
 
-TEST(Judge, DoesNotMindAnotherCompilerOfTheSameAbi) {
-  DriftPluginDescriptor plugin = plugin_of(1, 0);
-  std::strcpy(plugin.compiler, "gcc 99.1");
-  EXPECT_THAT(judge(host_descriptor(), plugin), IsEmpty());
-}
-
 TEST(Refusal, IsOneTableAndOneCommand) {
   DriftPluginDescriptor host = plugin_of(1, 3);
   DriftPluginDescriptor plugin = plugin_of(2, 0);
@@ -92,36 +82,22 @@ TEST(ReadDescriptor, GivesWhatThePluginDeclares) {
   EXPECT_THAT(judge(host_descriptor(), descriptor), IsEmpty());
 }
 
-TEST(ReadDescriptor, DoesNotMindUnknownSections) {
+TEST(ReadDescriptor, SurvivesStripAndUnknownSections) {
   const test::TemporaryFolder folder;
-  const auto file = folder.path() / "more.so";
+  const auto file = folder.path() / "changed.so";
   test::write_file(folder.path() / "note", "anything");
-  const auto result = test::run_command("objcopy --add-section .unknown=" + (folder.path() / "note").string() + " " +
-                                        test::built_plugin("test_probe").string() + " " + file.string());
-  ASSERT_EQ(result.status, 0) << result.error;
-  EXPECT_EQ(descriptor_text(read_descriptor(file).name), "probe");
-}
-
-TEST(ReadDescriptor, SurvivesStrip) {
-  const test::TemporaryFolder folder;
-  const auto file = folder.path() / "stripped.so";
-  const auto result = test::run_command("strip -o " + file.string() + " " + test::built_plugin("test_probe").string());
-  ASSERT_EQ(result.status, 0) << result.error;
-  EXPECT_EQ(descriptor_text(read_descriptor(file).name), "probe");
+  const std::string probe = test::built_plugin("test_probe").string() + " ";
+  for (const std::string command : {"strip " + probe + "-o ", "objcopy --add-section .unknown=" +
+                                                                  (folder.path() / "note").string() + " " + probe}) {
+    const auto result = test::run_command(command + file.string());
+    ASSERT_EQ(result.status, 0) << result.error;
+    EXPECT_EQ(descriptor_text(read_descriptor(file).name), "probe") << command;
+  }
 }
 
 TEST(DescriptorText, EndsAtTheArraysEndAndShowsNoControlCharacters) {
   const char full[4] = {'a', '\x1b', 'c', 'd'};
   EXPECT_EQ(descriptor_text(full), "a?cd");
-}
-
-TEST(Plugin, ExportsExactlyOneSymbol) {
-  for (const char* name : {"test_probe", "test_soft_clip"}) {
-    const auto result =
-        test::run_command("nm -D --defined-only --format=just-symbols " + test::built_plugin(name).string());
-    ASSERT_EQ(result.status, 0) << result.error;
-    EXPECT_EQ(result.output, DRIFT_PLUGIN_SYMBOL "\n") << name;
-  }
 }
 
 TEST(Sha256, GivesThePublishedValues) {
@@ -143,5 +119,4 @@ TEST(Sha256, GivesThePublishedValues) {
   }
 }
 
-}  // namespace
 }  // namespace drift::handshake_test

@@ -3,21 +3,11 @@
 
 #include <tests/support/support.h>
 
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-
-#include <cstdlib>
 #include <random>
-#include <string>
-#include <vector>
 
 namespace drift::plugin_check_test {
-namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using namespace testing;
 
 std::filesystem::path test_plugin(const std::string& name) {
   return test::build_dir() / "tests/plugins" / ("libtest_" + name + ".so");
@@ -162,5 +152,4 @@ TEST(PluginCheckCorruptions, NeverASignal) {
   EXPECT_GT(refused, count / 4);
 }
 
-}  // namespace
 }  // namespace drift::plugin_check_test

@@ -1,6 +1,11 @@
 // What plugins do wrong within their calls: each is an error that names plugin, component and call, and says what.
 // What ends a process, and what a run says: tests/cli/plugin_faults_cli_test.cpp.
 
+#include "tests/support/alone.h"
+#include "tests/support/plugins.h"
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
+
 #include <tests/abi/plugin_files.h>
 
 #include <core/base/log.h>
@@ -15,43 +20,14 @@
 #include <drift/random.h>
 #include <drift/sampling.h>
 
-#include "tests/support/alone.h"
-#include "tests/support/plugins.h"
-
-#include <gmock/gmock.h>
-
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
-
-#include <functional>
-#include <string>
-#include <vector>
-
 namespace drift::plugin_faults_test {
-namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
-
-const Registry& faulty() {
-  static Registry registry;
-  static PluginLoader loader(registry);
-  static const bool loaded = (loader.load_file(test::built_plugin("test_faulty")), true);
-  static_cast<void>(loaded);
-  return registry;
-}
+using namespace testing;
+using test::error_of;
 
 template <class T>
 Made<T> make(const std::string& fault, const ModelConfig* config = nullptr) {
-  const ComponentEntry& entry = *faulty().find(T::kKind, "faulty");
-  return make_from_plugin<T>(test::host(), entry, Parameters(entry.params, {{"fault", fault}}), config);
+  return test::make<T>("faulty", "faulty", {{"fault", fault}}, config);
 }
 
 Made<Model> make_model(const std::string& fault) {
@@ -77,7 +53,7 @@ Trajectories roll_out(const std::string& fault, const std::string& model_fault =
 
 /// As a rollout that is compared with the original that it follows.
 Trajectories roll_out_as_original(const std::string& fault) {
-  const ComponentEntry& entry = *faulty().find(ComponentKind::kRollout, "faulty");
+  const ComponentEntry& entry = *test::registry_of("faulty").find(ComponentKind::kRollout, "faulty");
   return roll_out(*make_original(test::host(), entry, Parameters(entry.params, {{"fault", fault}})));
 }
 
@@ -108,16 +84,6 @@ RewardResult score(const std::string& fault) {
   return checked_verdict(*make<Reward>(fault), {"3412", &of});
 }
 
-/// What the error says, with its hint; "" without one.
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return std::string(error.what()) + (error.hint().empty() ? "" : "\n" + error.hint());
-  }
-  return {};
-}
-
 struct Fault {
   const char* fault;
   const char* expected;
@@ -136,7 +102,7 @@ void expect_faults(const std::string& callee, const std::vector<Fault>& faults, 
 
 TEST(PluginFaults, ExceptionsOfAnyType) {
   expect_faults("reward",
-                {{"error", "score: the disk is slow\nbuy another"},
+                {{"error", "score: the disk is slow | buy another"},
                  {"standard", "score: index 7"},
                  {"number", "score: it threw an exception of type `int`"},
                  {"no text", "score: an exception of type `std::runtime_error` without a text"},
@@ -240,7 +206,7 @@ TEST(PluginFaults, ArgumentsOfTheHelpers) {
     builder.begin_view(0, 1);
     builder.finish(1);
   };
-  EXPECT_THAT(error_of(two_forwards), HasSubstr("finish(1): there is a view of forward 1"));
+  EXPECT_THAT(error_of(two_forwards), HasSubstr("finish(1): there is a view of term 1"));
   const auto draw = [](std::int64_t row, std::int64_t forbidden) {
     SamplingOptions options;
     options.forbidden_ids = {{0, forbidden}};
@@ -290,5 +256,4 @@ TEST(PluginFaults, Models) {
                 [](const std::string& fault) { roll_out("none", fault); });
 }
 
-}  // namespace
 }  // namespace drift::plugin_faults_test

@@ -12,23 +12,12 @@
 
 #include <elf.h>
 
-#include <gmock/gmock.h>
-
-#include <cstdlib>
-#include <functional>
 #include <random>
 
 namespace drift::plugin_loader_test {
-namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::SizeIs;
-using testing::StartsWith;
+using namespace testing;
 
 class BrokenPlugin : public testing::Test {
  protected:
@@ -54,66 +43,41 @@ class BrokenPlugin : public testing::Test {
   }
 
   std::string load_with(const std::function<void(DriftPluginDescriptor&)>& change) {
-    test::PluginBytes plugin("test_probe");
-    DriftPluginDescriptor descriptor = plugin.descriptor();
-    change(descriptor);
-    plugin.set_descriptor(descriptor);
-    const std::string message = load(plugin.bytes());
+    const std::string message = load(test::with_descriptor("test_probe", change));
     EXPECT_EQ(std::getenv("DRIFT_PROBE_RAN"), nullptr) << "code of a refused plugin ran";
     return message;
   }
 
+  const std::string whole_ = test::read_file(test::built_plugin("test_probe"));
   test::TemporaryFolder folder_;
   int count_ = 0;
 };
 
 TEST_F(BrokenPlugin, TheUnchangedOneLoads) {
-  EXPECT_EQ(load(test::PluginBytes("test_probe").bytes()), "loaded");
+  EXPECT_EQ(load(whole_), "loaded");
   EXPECT_STREQ(std::getenv("DRIFT_PROBE_RAN"), "1");
 }
 
-TEST_F(BrokenPlugin, OtherAbiMajor) {
-  const std::string message = load_with([](auto& descriptor) { descriptor.abi_major = 2; });
-  EXPECT_THAT(message,
-              AllOf(StartsWith("plugin `probe` was built for another Drift"), HasSubstr("core ABI  1.0        2.0")));
-}
-
-TEST_F(BrokenPlugin, NewerMinor) {
-  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.abi_minor = 1; }), HasSubstr("core ABI  1.0        1.1"));
-}
-
-TEST_F(BrokenPlugin, OtherLibTorch) {
-  EXPECT_THAT(load_with([](auto& descriptor) { std::strcpy(descriptor.libtorch_version, "2.9.1"); }),
-              HasSubstr("LibTorch  " TORCH_VERSION "     2.9.1"));
-}
-
-TEST_F(BrokenPlugin, OtherCompilerAbi) {
-  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.cxx_abi_version = 1002; }), HasSubstr("compiler ABI"));
-  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.cxx11_abi = 0; }),
-              HasSubstr("C++11 strings  on         off"));
-  EXPECT_THAT(load_with([](auto& descriptor) { std::strcpy(descriptor.standard_library, "libc++"); }),
-              HasSubstr("C++ library  libstdc++  libc++"));
-}
-
-TEST_F(BrokenPlugin, OtherTier) {
-  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.tier = 3; }), HasSubstr("tier   tensor     unknown (3)"));
-  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.tier = DRIFT_TIER_PURE; }),
-              HasSubstr("descriptor  224 bytes  320 bytes"));
-}
-
-TEST_F(BrokenPlugin, ShorterDescriptor) {
-  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.struct_size = 64; }),
-              HasSubstr("descriptor  320 bytes  64 bytes"));
-  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.struct_size = 4; }), HasSubstr("holds no valid descriptor"));
-}
-
-TEST_F(BrokenPlugin, DescriptorLongerThanItsSection) {
-  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.struct_size = 1 << 20; }),
-              HasSubstr("holds no valid descriptor"));
-}
-
-TEST_F(BrokenPlugin, OtherMagic) {
-  EXPECT_THAT(load_with([](auto& descriptor) { descriptor.magic[0] = 'd'; }), HasSubstr("holds no valid descriptor"));
+TEST_F(BrokenPlugin, TheDescriptorOfAnotherBuildIsRefused) {
+  struct Row {
+    std::function<void(DriftPluginDescriptor&)> change;
+    std::string says;
+  };
+  const std::vector<Row> rows = {
+      {[](auto& plugin) { plugin.abi_major = 2; }, "core ABI  1.0        2.0"},
+      {[](auto& plugin) { plugin.abi_minor = 1; }, "core ABI  1.0        1.1"},
+      {[](auto& plugin) { std::strcpy(plugin.libtorch_version, "2.9.1"); }, "LibTorch  " TORCH_VERSION "     2.9.1"},
+      {[](auto& plugin) { plugin.cxx_abi_version = 1002; }, "compiler ABI"},
+      {[](auto& plugin) { plugin.cxx11_abi = 0; }, "C++11 strings  on         off"},
+      {[](auto& plugin) { std::strcpy(plugin.standard_library, "libc++"); }, "C++ library  libstdc++  libc++"},
+      {[](auto& plugin) { plugin.tier = 3; }, "tier   tensor     unknown (3)"},
+      {[](auto& plugin) { plugin.tier = DRIFT_TIER_PURE; }, "descriptor  224 bytes  320 bytes"},
+      {[](auto& plugin) { plugin.struct_size = 64; }, "descriptor  320 bytes  64 bytes"},
+      {[](auto& plugin) { plugin.struct_size = 4; }, "holds no valid descriptor"},
+      {[](auto& plugin) { plugin.struct_size = 1 << 20; }, "holds no valid descriptor"},  // longer than its section
+      {[](auto& plugin) { plugin.magic[0] = 'd'; }, "holds no valid descriptor"}};
+  for (const Row& row : rows) EXPECT_THAT(load_with(row.change), HasSubstr(row.says));
+  EXPECT_THAT(load_with(rows.front().change), StartsWith("plugin `probe` was built for another Drift"));
 }
 
 TEST_F(BrokenPlugin, NoDescriptor) {
@@ -122,12 +86,10 @@ TEST_F(BrokenPlugin, NoDescriptor) {
 }
 
 TEST_F(BrokenPlugin, TruncatedAnywhere) {
-  const std::string whole = test::PluginBytes("test_probe").bytes();
-  for (std::size_t length = 0; length < whole.size(); length += length < 256 ? 1 : 61) {
-    EXPECT_THAT(load(whole.substr(0, length)), testing::AnyOf(HasSubstr("is not a plugin"), HasSubstr("is damaged")))
-        << length;
+  for (std::size_t length = 0; length < whole_.size(); length += length < 256 ? 1 : 61) {
+    EXPECT_THAT(load(whole_.substr(0, length)), AnyOf(HasSubstr("is not a plugin"), HasSubstr("is damaged"))) << length;
   }
-  EXPECT_THAT(load(whole.substr(0, whole.size() - 1)), HasSubstr("is damaged"));
+  EXPECT_THAT(load(whole_.substr(0, whole_.size() - 1)), HasSubstr("is damaged"));
   EXPECT_EQ(std::getenv("DRIFT_PROBE_RAN"), nullptr);
 }
 
@@ -138,35 +100,32 @@ TEST_F(BrokenPlugin, RandomBytes) {
     for (char& byte : bytes) byte = static_cast<char>(random());
     EXPECT_THAT(load(bytes), HasSubstr("is not a plugin"));
     // The same noise after a plausible start.
-    bytes.replace(0, 20, test::PluginBytes("test_probe").bytes().substr(0, 20));
-    EXPECT_THAT(load(bytes), testing::AnyOf(HasSubstr("is not a plugin"), HasSubstr("is damaged")));
+    bytes.replace(0, 20, whole_.substr(0, 20));
+    EXPECT_THAT(load(bytes), AnyOf(HasSubstr("is not a plugin"), HasSubstr("is damaged")));
   }
 }
 
 TEST_F(BrokenPlugin, WrongNumbersInTheHeader) {
   // Any value in any header field that the reader follows: an error or, where the field does not matter, a plugin.
-  const std::string whole = test::PluginBytes("test_probe").bytes();
   Elf64_Ehdr header;
-  std::memcpy(&header, whole.data(), sizeof(header));
+  std::memcpy(&header, whole_.data(), sizeof(header));
   std::mt19937 random(2);
   const auto load_with_header = [&](const Elf64_Ehdr& changed) {
-    std::string bytes = whole;
+    std::string bytes = whole_;
     std::memcpy(bytes.data(), &changed, sizeof(changed));
     return load(bytes);
   };
+  const std::vector<std::function<void(Elf64_Ehdr&)>> changes = {
+      [&](auto& changed) { changed.e_shoff = (static_cast<std::uint64_t>(random()) << 32 | random()) | 1; },
+      [&](auto& changed) { changed.e_shstrndx = static_cast<std::uint16_t>(header.e_shnum + random() % 1000); },
+      [&](auto& changed) { changed.e_shnum = static_cast<std::uint16_t>(header.e_shnum + 1 + random() % 60000); },
+      [&](auto& changed) { changed.e_phnum = static_cast<std::uint16_t>(60000 + random() % 5000); }};
   for (int trial = 0; trial < 50; ++trial) {
-    Elf64_Ehdr changed = header;
-    changed.e_shoff = (static_cast<std::uint64_t>(random()) << 32 | random()) | 1;
-    EXPECT_THAT(load_with_header(changed), HasSubstr("is damaged"));
-    changed = header;
-    changed.e_shstrndx = static_cast<std::uint16_t>(header.e_shnum + random() % 1000);
-    EXPECT_THAT(load_with_header(changed), HasSubstr("is damaged"));
-    changed = header;
-    changed.e_shnum = static_cast<std::uint16_t>(header.e_shnum + 1 + random() % 60000);
-    EXPECT_THAT(load_with_header(changed), HasSubstr("is damaged"));
-    changed = header;
-    changed.e_phnum = static_cast<std::uint16_t>(60000 + random() % 5000);
-    EXPECT_THAT(load_with_header(changed), HasSubstr("is damaged"));
+    for (const auto& change : changes) {
+      Elf64_Ehdr changed = header;
+      change(changed);
+      EXPECT_THAT(load_with_header(changed), HasSubstr("is damaged"));
+    }
   }
 }
 
@@ -176,8 +135,8 @@ TEST_F(BrokenPlugin, TextFile) {
   EXPECT_THAT(load(""), HasSubstr("is not a plugin"));
 }
 
-TEST_F(BrokenPlugin, OtherArchitecture) {
-  std::string bytes = test::PluginBytes("test_probe").bytes();
+TEST_F(BrokenPlugin, FileOfAnotherKind) {
+  std::string bytes = whole_;
   bytes[offsetof(Elf64_Ehdr, e_machine)] = static_cast<char>(EM_RISCV);
   EXPECT_THAT(load(bytes), AllOf(HasSubstr("built for another machine"), HasSubstr("64-bit riscv")));
   bytes[EI_CLASS] = ELFCLASS32;
@@ -185,10 +144,7 @@ TEST_F(BrokenPlugin, OtherArchitecture) {
   bytes[EI_CLASS] = ELFCLASS64;
   bytes[EI_DATA] = ELFDATA2MSB;
   EXPECT_THAT(load(bytes), HasSubstr("it is for the other byte order"));
-}
-
-TEST_F(BrokenPlugin, NotASharedLibrary) {
-  std::string bytes = test::PluginBytes("test_probe").bytes();
+  bytes = whole_;
   bytes[offsetof(Elf64_Ehdr, e_type)] = ET_REL;
   EXPECT_THAT(load(bytes), HasSubstr("not a shared library"));
 }
@@ -205,8 +161,7 @@ TEST_F(BrokenPlugin, ARegistrationThatThrowsLeavesNothing) {
       {"error", "the weights are missing"}, {"standard", "index 7"}, {"number", "it threw an exception of type `int`"}};
   for (const auto& [how, why] : cases) {
     setenv("DRIFT_PROBE_MISBEHAVE", how.c_str(), 1);
-    EXPECT_THAT(load(test::PluginBytes("test_probe").bytes()),
-                StartsWith("plugin `probe` failed to register: " + why + "\n  --> "));
+    EXPECT_THAT(load(whole_), StartsWith("plugin `probe` failed to register: " + why + "\n  --> "));
   }
   unsetenv("DRIFT_PROBE_MISBEHAVE");
 }
@@ -227,9 +182,15 @@ TEST_F(BrokenPlugin, DoesNotStopTheOthersInItsFolder) {
                                              "\n   = a plugin is a shared library made by drift_add_plugin()");
 }
 
-TEST(PluginLoader, LoadsAPluginAndRegistersWhatItBrings) {
+class Loading : public testing::Test {
+ protected:
+  SearchPath here() const { return {folder.path(), "DRIFT_PLUGIN_PATH"}; }
+  test::TemporaryFolder folder;
   Registry registry;
-  PluginLoader loader(registry);
+  PluginLoader loader{registry};
+};
+
+TEST_F(Loading, RegistersWhatAPluginBrings) {
   loader.load_file(test::built_plugin("test_soft_clip"));
 
   ASSERT_THAT(loader.loaded(), SizeIs(1));
@@ -252,41 +213,26 @@ TEST(PluginLoader, LoadsAPluginAndRegistersWhatItBrings) {
   EXPECT_EQ(loss->coupling(), Coupling::kView);
 }
 
-TEST(PluginLoader, ExceptionsOfAComponentKeepTheirTypeAndHint) {
-  Registry registry;
-  PluginLoader loader(registry);
+TEST_F(Loading, KeepsTypeAndHintOfAComponentsExceptions) {
   loader.load_file(test::built_plugin("test_probe"));
   const auto component = test::host().make(*registry.find(ComponentKind::kLossEstimator, "probe"), {});
-  try {
-    dynamic_cast<const LossEstimator&>(*component).evaluate({});
-    FAIL() << "no exception";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "asked the probe");
-    EXPECT_EQ(error.hint(), "do not");
-  }
+  EXPECT_EQ(test::error_of([&] { dynamic_cast<const LossEstimator&>(*component).evaluate({}); }),
+            "asked the probe | do not");
 }
 
-TEST(PluginLoader, WarnsOfAnotherCompilerWithoutRefusing) {
-  const test::TemporaryFolder folder;
-  test::PluginBytes bytes("test_probe");
-  DriftPluginDescriptor descriptor = bytes.descriptor();
-  std::strcpy(descriptor.compiler, "gcc 99.1");
-  bytes.set_descriptor(descriptor);
-  test::write_file(folder.path() / "libother_compiler.so", bytes.bytes());
-  Registry registry;
-  PluginLoader loader(registry);
-  loader.load_file(folder.path() / "libother_compiler.so");
+TEST_F(Loading, WarnsOfAnotherCompilerWithoutRefusing) {
+  const auto file = folder.path() / "libother_compiler.so";
+  test::write_file(file, test::with_descriptor<DriftPluginDescriptor>(
+                             "test_probe", [](auto& descriptor) { std::strcpy(descriptor.compiler, "gcc 99.1"); }));
+  loader.load_file(file);
   ASSERT_THAT(loader.loaded(), SizeIs(1));
   EXPECT_THAT(loader.loaded()[0].warning, StartsWith("built by gcc 99.1, this host by "));
 }
 
-TEST(PluginLoader, RefusesTheSecondPluginOfOneName) {
-  const test::TemporaryFolder folder;
-  fs::copy(test::built_plugin("test_probe"), folder.path() / "libfirst.so");
-  fs::copy(test::built_plugin("test_probe"), folder.path() / "libsecond.so");
-  Registry registry;
-  PluginLoader loader(registry);
-  loader.load_folder({folder.path(), "DRIFT_PLUGIN_PATH"});
+TEST_F(Loading, RefusesTheSecondPluginOfOneName) {
+  for (const char* name : {"libfirst.so", "libsecond.so"})
+    fs::copy(test::built_plugin("test_probe"), folder.path() / name);
+  loader.load_folder(here());
   EXPECT_THAT(loader.loaded(), SizeIs(1));
   ASSERT_THAT(loader.refused(), SizeIs(1));
   EXPECT_THAT(loader.refused()[0].message, AllOf(StartsWith("two plugins have the name `probe`"),
@@ -296,23 +242,18 @@ TEST(PluginLoader, RefusesTheSecondPluginOfOneName) {
 
 /// A copy of the probe under another plugin name: its component and algorithm are still called `probe`.
 void write_renamed_probe(const fs::path& file, const char* name) {
-  test::PluginBytes bytes("test_probe");
-  DriftPluginDescriptor descriptor = bytes.descriptor();
-  std::memset(descriptor.name, 0, sizeof descriptor.name);
-  std::strcpy(descriptor.name, name);
-  bytes.set_descriptor(descriptor);
-  test::write_file(file, bytes.bytes());
+  test::write_file(file, test::with_descriptor<DriftPluginDescriptor>("test_probe", [&](auto& descriptor) {
+                     std::memset(descriptor.name, 0, sizeof descriptor.name);
+                     std::strcpy(descriptor.name, name);
+                   }));
 }
 
 // Whichever is found first: a plugin of the user's takes nothing away from those that came with the program.
-TEST(PluginLoader, RefusesAComponentWithTheNameOfAShippedOne) {
-  const test::TemporaryFolder mine, shipped;
-  write_renamed_probe(mine.path() / "libmine.so", "mine");
+TEST_F(Loading, RefusesAComponentWithTheNameOfAShippedOne) {
+  const test::TemporaryFolder shipped;
+  write_renamed_probe(folder.path() / "libmine.so", "mine");
   write_renamed_probe(shipped.path() / "libshipped.so", "shipped");
-  const SearchPath own = {mine.path(), "DRIFT_PLUGIN_PATH"}, usual = {shipped.path(), "installed", false};
-
-  Registry registry;
-  PluginLoader loader(registry);
+  const SearchPath own = here(), usual = {shipped.path(), "installed", false};
   loader.load_file(test::built_plugin("test_soft_clip"));
   loader.load_folder(own);
   loader.load_folder(usual);
@@ -323,7 +264,7 @@ TEST(PluginLoader, RefusesAComponentWithTheNameOfAShippedOne) {
   ASSERT_THAT(loader.refused(), SizeIs(2));
   EXPECT_EQ(loader.refused()[0].message,
             "the loss `probe` of plugin `mine` is refused: the shipped plugin `shipped` has one of that name\n  --> " +
-                (mine.path() / "libmine.so").string() + "\n   = give it another name");
+                (folder.path() / "libmine.so").string() + "\n   = give it another name");
   EXPECT_THAT(loader.refused()[1].message, StartsWith("the algorithm `probe` of plugin `mine` is refused"));
 
   Registry other_registry;
@@ -334,14 +275,11 @@ TEST(PluginLoader, RefusesAComponentWithTheNameOfAShippedOne) {
   EXPECT_THAT(other.refused(), SizeIs(1));
 }
 
-TEST(PluginLoader, AsksItsGateBeforeItLoadsAForeignFile) {
-  const test::TemporaryFolder folder;
+TEST_F(Loading, AsksItsGateBeforeItLoadsAForeignFile) {
   fs::copy(test::built_plugin("test_probe"), folder.path() / "libprobe.so");
   unsetenv("DRIFT_PROBE_RAN");
-  Registry registry;
-  PluginLoader loader(registry);
   loader.set_gate([](const fs::path& file) { throw Error("not " + file.filename().string()); });
-  loader.load_folder({folder.path(), "DRIFT_PLUGIN_PATH"});
+  loader.load_folder(here());
   EXPECT_EQ(std::getenv("DRIFT_PROBE_RAN"), nullptr);
   ASSERT_THAT(loader.refused(), SizeIs(1));
   EXPECT_EQ(loader.refused()[0].message, "not libprobe.so");
@@ -349,20 +287,15 @@ TEST(PluginLoader, AsksItsGateBeforeItLoadsAForeignFile) {
   EXPECT_THAT(loader.loaded(), SizeIs(1)) << "what came with the program is not asked for";
 }
 
-TEST(PluginLoader, TakesOneFileSeenThroughTwoPathsOnce) {
-  const test::TemporaryFolder folder;
+TEST_F(Loading, TakesOneFileSeenThroughTwoPathsOnce) {
   fs::create_symlink(test::built_plugin("test_probe"), folder.path() / "libprobe.so");
-  Registry registry;
-  PluginLoader loader(registry);
   loader.load_file(test::built_plugin("test_probe"));
-  loader.load_folder({folder.path(), "DRIFT_PLUGIN_PATH"});
+  loader.load_folder(here());
   EXPECT_THAT(loader.loaded(), SizeIs(1));
   EXPECT_THAT(loader.refused(), IsEmpty());
 }
 
-TEST(PluginLoader, ReportsANamedFolderThatDoesNotExist) {
-  Registry registry;
-  PluginLoader loader(registry);
+TEST_F(Loading, ReportsANamedFolderThatDoesNotExist) {
   loader.load_folder({"/nowhere/plugins", "DRIFT_PLUGIN_PATH", true});
   ASSERT_THAT(loader.refused(), SizeIs(1));
   EXPECT_THAT(loader.refused()[0].message,
@@ -383,5 +316,4 @@ TEST(PluginSearchPaths, AreTheConfiguredTheEnvironmentsTheProgramsAndTheInstalle
                           (fs::canonical(test::build_dir()) / "lib" / "drift" / "plugins").string() + " installed"));
 }
 
-}  // namespace
 }  // namespace drift::plugin_loader_test

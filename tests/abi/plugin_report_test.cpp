@@ -7,14 +7,9 @@
 #include <tests/abi/plugin_files.h>
 #include <tests/support/support.h>
 
-#include <gmock/gmock.h>
-
 namespace drift::plugin_report_test {
-namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
+using namespace testing;
 
 class PluginReport : public testing::Test {
  protected:
@@ -90,36 +85,23 @@ notes.train.learning_rate = "for adapters"
 }
 
 TEST_F(PluginReport, InfoOfAnUnknownNameSaysWhatThereIs) {
-  const auto hint_for = [&](const char* name) -> std::string {
-    try {
-      return plugin_info(registry, loader, name);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.what(), "there is no algorithm, component or plugin `" + std::string(name) + "`");
-      return error.hint();
-    }
-  };
-  EXPECT_EQ(hint_for("soft_clap"), "did you mean `soft_clip`?\n  = names: probe, soft_clip    (drift plugin list)");
-  EXPECT_EQ(hint_for("entirely_different"), "names: probe, soft_clip    (drift plugin list)");
+  EXPECT_EQ(test::error_of([&] { plugin_info(registry, loader, "soft_clap"); }),
+            "there is no algorithm, component or plugin `soft_clap` | did you mean `soft_clip`?\n"
+            "  = names: probe, soft_clip    (drift plugin list)");
+  EXPECT_EQ(test::error_of([&] { plugin_info(registry, loader, "entirely_different"); }),
+            "there is no algorithm, component or plugin `entirely_different` | names: probe, soft_clip    "
+            "(drift plugin list)");
 }
 
-/// What a plugin declares, and what is wrong with it.
-struct Declared {
-  explicit Declared(const std::string& name) { loader.load_file(test::built_plugin(name)); }
-
-  Registry registry;
-  PluginLoader loader{registry};
-};
-
-TEST(PluginSummary, DescribesAPlugin) {
-  const Declared plugin("test_soft_clip");
-  EXPECT_THAT(plugin_summary(plugin.registry, plugin.loader.loaded().front()),
-              AllOf(StartsWith("plugin    soft_clip 1.0.0\nlicence   Apache-2.0\n"),
-                    HasSubstr("loss      soft_clip, 1 parameter\n")));
-  EXPECT_THAT(declaration_mistakes(plugin.registry), testing::IsEmpty());
+TEST_F(PluginReport, TheSummaryDescribesAPlugin) {
+  EXPECT_THAT(plugin_summary(registry, loader.loaded().front()),
+              AllOf(StartsWith("plugin     soft_clip 1.0.0\nlicence    Apache-2.0\n"),
+                    HasSubstr("loss       soft_clip, 1 parameter\n")));
 }
 
 TEST(PluginDeclarations, EverythingThatIsWrong) {
-  EXPECT_THAT(declaration_mistakes(Declared("test_careless").registry),
+  EXPECT_THAT(declaration_mistakes(test::registry_of("soft_clip")), testing::IsEmpty());
+  EXPECT_THAT(declaration_mistakes(test::registry_of("careless")),
               testing::UnorderedElementsAre(
                   "masking strategy `careless` has no documentation",
                   "parameter `rate` of masking strategy `outside` has no documentation",
@@ -127,5 +109,4 @@ TEST(PluginDeclarations, EverythingThatIsWrong) {
   EXPECT_THAT(declaration_mistakes(Registry()), testing::ElementsAre("it registers nothing"));
 }
 
-}  // namespace
 }  // namespace drift::plugin_report_test

@@ -1,6 +1,9 @@
 // Plugins over plain arrays (drift/pure.h): how they are found and refused, what they are given, and that the examples
 // in C compute what their counterparts with tensors do.
 
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
+
 #include <tests/abi/plugin_files.h>
 #include <tests/support/rollouts.h>
 
@@ -15,53 +18,14 @@
 #include <drift/reward.h>
 #include <drift/task.h>
 
-#include "tests/support/plugins.h"
-
-#include <gmock/gmock.h>
-
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
-
-#include <cmath>
 #include <cstddef>
-#include <functional>
 
 namespace drift::pure_plugin_test {
-namespace {
 
-using testing::AllOf;
-using testing::DoubleNear;
-using testing::HasSubstr;
-using testing::Not;
-using testing::Pointwise;
-using testing::SizeIs;
+using namespace testing;
 
-/// A component of a plugin of the build, behind the checks of the core.
-template <class T>
-Made<T> make(const std::string& plugin, const std::string& component,
-             const std::map<std::string, Parameter::Value>& values = {}) {
-  static std::map<std::string, Registry> registries;
-  const auto [place, is_new] = registries.try_emplace(plugin);
-  if (is_new) PluginLoader(place->second).load_file(test::built_plugin("test_" + plugin));
-  const ComponentEntry& entry = *place->second.find(T::kKind, component);
-  return make_from_plugin<T>(test::host(), entry, Parameters(entry.params, values));
-}
-template <class T>
-Made<T> make(const std::string& example, const std::map<std::string, Parameter::Value>& values = {}) {
-  return make<T>(example, example, values);
-}
-
-/// The message and the hint of the error that body() ends with.
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return std::string(error.what()) + " = " + error.hint();
-  }
-  return "none";
-}
+using test::error_of;
+using test::make;
 
 // ---- the file ----
 
@@ -98,12 +62,7 @@ TEST(PurePlugin, NeedsNeitherLibTorchNorLibdrift) {
 
 /// What the loader says of the example in C with another descriptor.
 std::string load_with(const std::function<void(DriftPureDescriptor&)>& change) {
-  std::string bytes = test::read_file(test::built_plugin("test_soft_clip_c"));
-  const auto place = bytes.find(std::string("DRIFT PLUGIN") + std::string(4, '\0'));
-  DriftPureDescriptor descriptor;
-  std::memcpy(&descriptor, bytes.data() + place, sizeof descriptor);
-  change(descriptor);
-  std::memcpy(bytes.data() + place, &descriptor, sizeof descriptor);
+  const std::string bytes = test::with_descriptor("test_soft_clip_c", change);
   const test::TemporaryFolder folder;
   test::write_file(folder.path() / "libchanged.so", bytes);
   Registry registry;
@@ -118,7 +77,7 @@ TEST(PurePlugin, IsRefusedOnlyForAnotherVersionOfTheInterface) {
               HasSubstr("descriptor  224 bytes  100 bytes"));
   EXPECT_THAT(load_with([](auto& descriptor) { descriptor.tier = DRIFT_TIER_TENSOR; }),
               HasSubstr("descriptor  320 bytes  224 bytes"));
-  EXPECT_EQ(load_with([](auto& descriptor) { descriptor.compiler[0] = '?'; }), "none");
+  EXPECT_EQ(load_with([](auto& descriptor) { descriptor.compiler[0] = '?'; }), "");
 }
 
 // ---- losses ----
@@ -228,7 +187,7 @@ TEST(PureLoss, AnErrorSaysWhatThePluginSays) {
   };
   EXPECT_THAT(error("fails_with_reason"),
               AllOf(HasSubstr("loss `fails_with_reason` of plugin `pure_faults`"), HasSubstr("evaluate"),
-                    HasSubstr("the table has no row 3 = add one"), Not(HasSubstr("second"))));
+                    HasSubstr("the table has no row 3 | add one"), Not(HasSubstr("second"))));
   EXPECT_THAT(error("fails_without_reason"), HasSubstr("evaluate() failed without a reason"));
 }
 
@@ -300,12 +259,12 @@ TEST(PureReward, TheRewardInCJudgesLikeTheOneInCpp) {
     }
   }
   EXPECT_THAT(error_of([&] { judge(*found, "x", " ", false); }),
-              HasSubstr("item `one` has no reference to compare with = give every record an answer"));
+              HasSubstr("item `one` has no reference to compare with | give every record an answer"));
 }
 
 TEST(PureReward, MustGiveAVerdict) {
   EXPECT_THAT(error_of([] { judge(*make<Reward>("pure_faults", "no_verdict"), "", "", false); }),
-              HasSubstr("score() gave no verdict = call give_verdict() of the host"));
+              HasSubstr("score() gave no verdict | call give_verdict() of the host"));
   EXPECT_THAT(error_of([] { judge(*make<Reward>("pure_faults", "item_of_a_task"), "", "", false); }),
               HasSubstr("give_item() belongs to another kind of component"));
 }
@@ -319,7 +278,7 @@ TEST(PureReward, GetsEveryKindOfParameter) {
   const auto changed = [](const std::string& name, const Parameter::Value& value) {
     return error_of([&] { make<Reward>("pure_faults", "every_parameter", {{name, value}}); });
   };
-  EXPECT_THAT(changed("integer", std::int64_t{4}), HasSubstr("not the defaults = set none"));
+  EXPECT_THAT(changed("integer", std::int64_t{4}), HasSubstr("not the defaults | set none"));
   EXPECT_THAT(changed("strings", std::vector<std::string>{"z"}), HasSubstr("must be one of x, y"));
 }
 
@@ -342,5 +301,4 @@ TEST(PureTask, GivesEveryTextAndHasTheStreamsOfTheHost) {
   EXPECT_EQ(task->held_out_size(), 1);
 }
 
-}  // namespace
 }  // namespace drift::pure_plugin_test

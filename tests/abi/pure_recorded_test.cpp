@@ -1,6 +1,7 @@
 // The plugin that was compiled against version 1.0 of drift/pure.h and is kept as it was:
 // tests/abi/recorded/pure_1_0.c.
 
+#include <tests/support/plugins.h>
 #include <tests/support/rollouts.h>
 #include <tests/support/support.h>
 
@@ -9,17 +10,11 @@
 #include <core/lab/loss_slope.h>
 #include <core/plugin/plugin_loader.h>
 
-#include "tests/support/plugins.h"
-
-#include <gmock/gmock.h>
-
 #include <ATen/TensorOperators.h>
 
 namespace drift::pure_recorded_test {
-namespace {
 
-using testing::DoubleNear;
-using testing::Pointwise;
+using namespace testing;
 
 const std::filesystem::path kRecorded = test::source_dir() / "tests/abi/recorded/pure_1_0_x86_64.so";
 
@@ -101,5 +96,4 @@ TEST_F(RecordedPurePlugin, ItsRewardAndItsTaskAnswerAsRecorded) {
   EXPECT_EQ(result.status, RewardStatus::kWrong);
 }
 
-}  // namespace
 }  // namespace drift::pure_recorded_test

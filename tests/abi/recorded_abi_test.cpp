@@ -2,18 +2,10 @@
 
 #include <tests/support/support.h>
 
-#include <gmock/gmock.h>
-
-#include <cstdlib>
-#include <set>
-#include <sstream>
-
 namespace drift::recorded_abi_test {
-namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
+using namespace testing;
 
 const fs::path kAbi = test::source_dir() / "sdk" / "abi";
 const fs::path kHeaders = test::source_dir() / "core" / "include" / "drift";
@@ -129,5 +121,4 @@ TEST(RecordedSurface, CoversEveryPublicHeader) {
   }
 }
 
-}  // namespace
 }  // namespace drift::recorded_abi_test

@@ -8,14 +8,7 @@
 
 #include <core/plugin/plugin_loader.h>
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <sstream>
-#include <vector>
-
 namespace drift::recorded_plugin_test {
-namespace {
 
 namespace fs = std::filesystem;
 
@@ -143,5 +136,4 @@ TEST(SystemLibraries, NothingNeedsMoreThanTheStatedFloor) {
   }
 }
 
-}  // namespace
 }  // namespace drift::recorded_plugin_test

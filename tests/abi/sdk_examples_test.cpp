@@ -1,6 +1,10 @@
 // What the pages of sdk/examples say of their components, behind the checks of the core. That they build outside this
 // tree, pass their own tests and keep the rules of `drift plugin check`: sdk_test.cpp.
 
+#include "tests/support/plugins.h"
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
+
 #include <tests/abi/plugin_files.h>
 #include <tests/support/rollouts.h>
 
@@ -14,46 +18,15 @@
 #include <drift/parallel.h>
 #include <drift/unit_test.h>
 
-#include "tests/support/plugins.h"
-
-#include <gmock/gmock.h>
-
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/ones.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include <map>
-#include <set>
-#include <string>
-
 namespace drift::sdk_examples_test {
-namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::Each;
-using testing::ElementsAre;
-using testing::Ge;
-using testing::HasSubstr;
-using testing::Le;
-using testing::Lt;
+using namespace testing;
 using unit_test::judge;
 
-/// The only component of an example.
-template <class T>
-Made<T> make(const std::string& example, const std::map<std::string, Parameter::Value>& values = {},
-             const ModelConfig* config = nullptr) {
-  static std::map<std::string, Registry> registries;
-  const auto [place, is_new] = registries.try_emplace(example);
-  if (is_new) PluginLoader(place->second).load_file(test::built_plugin("test_" + example));
-  const ComponentEntry& entry = *place->second.find(T::kKind, example);
-  return make_from_plugin<T>(test::host(), entry, Parameters(entry.params, values), config);
-}
+using test::make;
 
 // ---- span_masks ----
 
@@ -120,12 +93,8 @@ TEST(NearMatch, AnswersForItsSettings) {
   EXPECT_EQ(judge(*make<Reward>("near_match", {{"ignore_spaces", false}}), "k i", "ki").solved, false);
   const auto strict = make<Reward>("near_match", {{"truncated_earns", false}});
   EXPECT_EQ(judge(*strict, "kitten", "kitten", /*truncated=*/true).reason, "the response has no end");
-  try {
-    judge(*strict, "kitten", " ");
-    FAIL() << "no exception";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("item `one` has no reference to compare with"));
-  }
+  EXPECT_THAT(test::error_of([&] { judge(*strict, "kitten", " "); }),
+              HasSubstr("item `one` has no reference to compare with"));
 }
 
 // ---- convnet ----
@@ -198,8 +167,6 @@ TEST(ConvNet, IsSavedAndReadAgainByTheCore) {
 }
 
 TEST(ConvNet, HasAdaptersAsTheInterfaceDemands) {
-  Registry registry;
-  PluginLoader(registry).load_file(test::built_plugin("test_convnet"));
   std::vector<std::string> found;
   Examination examination("model/convnet", "", {"made", "adapters"},
                           {[](const std::string&) {},
@@ -209,19 +176,15 @@ TEST(ConvNet, HasAdaptersAsTheInterfaceDemands) {
                              else if (outcome.rule == "adapters")
                                found.push_back("ok: " + outcome.text);
                            }});
-  check_rules(*registry.find(ComponentKind::kModel, "convnet"),
+  check_rules(*test::registry_of("convnet").find(ComponentKind::kModel, "convnet"),
               {.host = test::host(), .values = {}, .model_config = start().config_json, .references = {}}, examination);
   EXPECT_THAT(found, ElementsAre("ok: 6 modules, it refuses lora_dropout"));
 }
 
 TEST(ConvNet, SaysWhatItsConfigurationLacks) {
   const ModelConfig config{R"({"vocab_size": 23})", at::kFloat, at::kCPU};
-  try {
-    make<Model>("convnet", {}, &config);
-    FAIL() << "no exception";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("config.json has no integer `hidden_size`"));
-  }
+  EXPECT_THAT(test::error_of([&] { make<Model>("convnet", {}, &config); }),
+              HasSubstr("config.json has no integer `hidden_size`"));
 }
 
 // ---- random_order ----
@@ -296,5 +259,4 @@ TEST(CarrySums, NoHeldOutSumIsTrainedOn) {
   }
 }
 
-}  // namespace
 }  // namespace drift::sdk_examples_test

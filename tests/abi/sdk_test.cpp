@@ -1,6 +1,9 @@
 // The SDK as its users meet it: the installed tree, moved to another place, builds a plugin that was never part of this
 // tree.
 
+#include "tests/support/plugins.h"
+#include "tests/support/support.h"
+
 #include <core/base/component_host.h>
 #include <core/plugin/plugin_loader.h>
 #include <core/plugin/plugin_report.h>
@@ -9,21 +12,12 @@
 
 #include <tests/support/training_run.h>
 
-#include "tests/support/plugins.h"
-
-#include <gmock/gmock.h>
-
-#include <cstdlib>
 #include <regex>
 
 namespace drift::sdk_test {
-namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::SizeIs;
+using namespace testing;
 
 class Sdk : public testing::Test {
  protected:
@@ -57,12 +51,18 @@ class Sdk : public testing::Test {
     static std::map<std::string, fs::path> projects;
     const auto [place, is_new] = projects.try_emplace(kind, folder_->path() / ("my_" + kind));
     if (!is_new) return place->second;
+    const bool in_c = kind.ends_with("_in_c");
+    const std::string what = kind.substr(0, kind.find("_in_c")) + (in_c ? " --language c" : "");
     const auto written =
-        run("cd " + folder_->path().string() + " && " + program().string() + " sdk new " + kind + " my_" + kind);
+        run("cd " + folder_->path().string() + " && " + program().string() + " sdk new " + what + " my_" + kind);
     EXPECT_EQ(written.status, 0) << written.error;
     const auto result = build(place->second, place->second / "build", prefix_);
     EXPECT_EQ(result.status, 0) << result.output << result.error;
     EXPECT_THAT(result.output + result.error, Not(HasSubstr("warning")));
+    if (in_c) {
+      EXPECT_THAT(test::read_file(place->second / "build/CMakeCache.txt"), Not(HasSubstr("orch")))
+          << "LibTorch is not looked for";
+    }
     return place->second;
   }
   static fs::path plugin(const std::string& kind) { return project(kind) / "build" / ("libmy_" + kind + ".so"); }
@@ -157,7 +157,9 @@ const std::map<std::string, ComponentKind> kKinds = {{"loss", ComponentKind::kLo
                                                      {"rollout", ComponentKind::kRollout},
                                                      {"task", ComponentKind::kTask},
                                                      {"model", ComponentKind::kModel},
-                                                     {"algorithm", ComponentKind::kLossEstimator}};
+                                                     {"algorithm", ComponentKind::kLossEstimator},
+                                                     {"loss_in_c", ComponentKind::kLossEstimator},
+                                                     {"reward_in_c", ComponentKind::kReward}};
 
 // What somebody has who has typed the commands of the project's README.
 TEST_F(Sdk, ANewProjectOfEachKindBuildsAndPassesItsTests) {
@@ -200,6 +202,18 @@ TEST_F(Sdk, ANewProjectOfEachKindTrains) {
     EXPECT_GT(gradient, 0);
     EXPECT_THAT(test::read_file(folder_->path() / ("run_" + kind) / "plugins.json"), HasSubstr(plugin(kind).string()));
   }
+}
+
+// The command of its page: no CMake, and nothing of Drift but the header.
+TEST_F(Sdk, BuildsALossInCByOneCommand) {
+  const fs::path folder = share() / "sdk/examples/soft_clip_c";
+  const std::string page = test::read_file(folder / "README.md");
+  const auto begin = page.find("cc -std=c99");
+  ASSERT_NE(begin, std::string::npos);
+  const std::string command = page.substr(begin, page.find('\n', begin) - begin);
+  const auto built = run("cd " + folder.string() + " && export PATH=" + program().parent_path().string() +
+                         ":$PATH && mkdir -p build && " + command + " && drift plugin check build/libsoft_clip_c.so");
+  EXPECT_EQ(built.status, 0) << command << "\n" << built.output << built.error;
 }
 
 TEST_F(Sdk, ANewProjectIsRefusedWhereItWouldHideSomething) {
@@ -294,5 +308,4 @@ TEST_F(Sdk, TheInstalledProgramLoadsItsPluginsAndTheAuthorsOwn) {
                     Not(HasSubstr(test::build_dir().string()))));
 }
 
-}  // namespace
 }  // namespace drift::sdk_test

@@ -2,16 +2,9 @@
 
 #include <tests/support/support.h>
 
-#include <gmock/gmock.h>
-
-#include <map>
-#include <string>
-
 namespace drift::shipped_plugins_test {
-namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using namespace testing;
 
 /// A problem for each line.
 std::string records(int first, int count) {
@@ -64,5 +57,4 @@ INSTANTIATE_TEST_SUITE_P(, ShippedPlugins,
                                          "format", "code", "dataset", "word_problems"),
                          [](const auto& info) { return info.param; });
 
-}  // namespace
 }  // namespace drift::shipped_plugins_test

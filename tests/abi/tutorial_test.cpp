@@ -3,17 +3,10 @@
 #include <tests/support/support.h>
 #include <tests/support/training_run.h>
 
-#include <gmock/gmock.h>
-
-#include <cstdlib>
-#include <sstream>
-
 namespace drift::tutorial_test {
-namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
+using namespace testing;
 
 /// The fenced blocks between two headings of a page, one after the other.
 std::string commands_between(const std::string& page, const std::string& from, const std::string& to) {
@@ -56,5 +49,4 @@ TEST(Tutorial, LeadsToARunWithALossOfOnesOwn) {
   EXPECT_THAT(test::read_file(project / "runs/bounded/config.toml"), testing::ContainsRegex("bound += 0.5"));
 }
 
-}  // namespace
 }  // namespace drift::tutorial_test

@@ -10,8 +10,6 @@
 #include <plugins/models/llada/config.h>
 #include <tests/fuzz/fuzz.h>
 
-#include <drift/error.h>
-
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <nlohmann/json.hpp>
@@ -20,17 +18,6 @@ namespace drift::checkpoint_json_fuzzer {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Whether the action went through; an Error is a refusal.
-template <class Action>
-bool accepted(Action action) {
-  try {
-    action();
-    return true;
-  } catch (const drift::Error&) {
-    return false;
-  }
-}
 
 // A value is replaced and nothing else.
 void replace_value(const std::string& text, const nlohmann::json& parsed) {
@@ -59,7 +46,7 @@ void open_and_save(const std::string& index) {
   const fs::path& folder = shards.folder.path();
   drift::write_file_atomically(folder / drift::kWeightIndexFile, index);
   const std::vector<drift::NamedTensor> parameters{{"a", at::zeros({2})}, {"b", at::zeros({2, 2})}};
-  if (!accepted([&] { drift::load_parameters(folder, parameters); })) return;
+  if (!drift::fuzz::accepted([&] { drift::load_parameters(folder, parameters); })) return;
   drift::fuzz::require(parameters[0].tensor.sum().item<double>() == 2);
   drift::AtomicFolder copy(fs::temp_directory_path() / "drift-fuzz-copy");
   const auto config = drift::read_config_json(folder);
@@ -72,13 +59,13 @@ void open_and_save(const std::string& index) {
 DRIFT_FUZZ_TARGET(checkpoint_json) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   nlohmann::json parsed;
-  const bool is_json = accepted([&] { parsed = drift::parse_json_object(text, "config.json"); });
-  const bool is_index = accepted([&] { drift::parse_weight_index(text, "index"); });
+  const bool is_json = drift::fuzz::accepted([&] { parsed = drift::parse_json_object(text, "config.json"); });
+  const bool is_index = drift::fuzz::accepted([&] { drift::parse_weight_index(text, "index"); });
   drift::fuzz::require(is_json || !is_index);
   if (!is_json) return 0;
   replace_value(text, parsed);
-  accepted([&] { drift::llada::LladaConfig::parse(text, {}); });
-  accepted([&] { drift::dream::DreamConfig::parse(text, {"quantisation"}); });
+  drift::fuzz::accepted([&] { drift::llada::LladaConfig::parse(text, {}); });
+  drift::fuzz::accepted([&] { drift::dream::DreamConfig::parse(text, {"quantisation"}); });
   if (is_index) open_and_save(text);
   return 0;
 }

@@ -3,9 +3,6 @@
 #include <plugins/rewards/code/wire.h>
 #include <tests/fuzz/fuzz.h>
 
-#include <string>
-#include <string_view>
-
 namespace drift::code_reply_fuzzer {
 namespace {
 

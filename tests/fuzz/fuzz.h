@@ -1,8 +1,14 @@
 #pragma once
 
+#include <drift/error.h>
+
+#include <unistd.h>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
 
 // A target, DRIFT_FUZZ_TARGET(NAME) { ... }, takes any bytes: `size` of them at `data`. It may refuse them by a
 // drift::Error; a crash, a report of a sanitizer, any other exception or a broken requirement is a finding. Linked with
@@ -38,6 +44,22 @@ namespace drift::fuzz {
 /// What must hold of every input that is not refused.
 inline void require(bool holds) {
   if (!holds) std::abort();
+}
+
+/// Whether the action went through; an Error is a refusal.
+template <class Action>
+bool accepted(Action action) {
+  try {
+    action();
+    return true;
+  } catch (const drift::Error&) {
+    return false;
+  }
+}
+
+/// Of this process alone.
+inline std::string temporary_file(const char* ending) {
+  return std::filesystem::temp_directory_path() / ("drift-fuzz-" + std::to_string(::getpid()) + ending);
 }
 
 }  // namespace drift::fuzz

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <string>
 
 namespace drift::math_fuzzer {
 namespace {

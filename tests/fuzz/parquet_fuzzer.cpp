@@ -4,12 +4,8 @@
 #include <plugins/tasks/dataset/readers.h>
 #include <tests/fuzz/fuzz.h>
 
-#include <unistd.h>
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
-#include <string>
-#include <string_view>
 
 namespace drift::parquet_fuzzer {
 namespace {
@@ -33,8 +29,7 @@ void read(const std::string& path, const Wanted& wanted) {
 }  // namespace
 
 DRIFT_FUZZ_TARGET(parquet) {
-  static const std::string path =
-      std::filesystem::temp_directory_path() / ("drift-fuzz-" + std::to_string(::getpid()) + ".parquet");
+  static const std::string path = drift::fuzz::temporary_file(".parquet");
   std::ofstream(path, std::ios::binary) << std::string_view(reinterpret_cast<const char*>(data), size);
   read(path, {.whole_records = true, .parquet_mib = 4});
   read(path, {.columns = {"question", "answer"}, .parquet_mib = 4});

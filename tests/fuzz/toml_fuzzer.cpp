@@ -6,13 +6,7 @@
 #include <core/config/toml_layer.h>
 #include <tests/fuzz/fuzz.h>
 
-#include <drift/error.h>
-
-#include <unistd.h>
-#include <filesystem>
 #include <fstream>
-#include <string>
-#include <string_view>
 
 namespace drift::toml_fuzzer {
 namespace {
@@ -20,8 +14,7 @@ namespace {
 using drift::fuzz::require;
 
 std::filesystem::path file_of(std::string_view text) {
-  static const auto file =
-      std::filesystem::temp_directory_path() / ("drift-fuzz-" + std::to_string(::getpid()) + ".toml");
+  static const std::string file = drift::fuzz::temporary_file(".toml");
   std::ofstream(file, std::ios::binary) << text;
   return file;
 }

@@ -3,21 +3,16 @@
 
 #include "tests/support/golden_backbones.h"
 #include "tests/support/support.h"
+#include "tests/support/tensors.h"
 
 #include <core/base/adapters.h>
 #include <core/io/adapter_files.h>
 #include <core/io/safetensors.h>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/mm.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include <gmock/gmock.h>
-
 namespace drift::adapters_golden_test {
-namespace {
 
 struct PeftCase {
   std::string name, family;
@@ -86,5 +81,4 @@ INSTANTIATE_TEST_SUITE_P(Fixtures, Peft,
                                          PeftCase{"dream_some", "dream", 3, 16, 9}),
                          [](const auto& info) { return info.param.name; });
 
-}  // namespace
 }  // namespace drift::adapters_golden_test

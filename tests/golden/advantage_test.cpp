@@ -6,11 +6,8 @@
 #include <gmock/gmock.h>
 
 namespace drift::advantage_test {
-namespace {
 
-using testing::DoubleNear;
-using testing::Each;
-using testing::Pointwise;
+using namespace testing;
 
 AdvantageSettings settings_of(const test::GoldenCase& golden) {
   const std::string deviation = golden.settings.at("std");
@@ -57,14 +54,11 @@ TEST(Advantage, TheDeviationsAreTheGoldenOnes) {
   }
 }
 
-TEST(Advantage, EqualRewardsGiveExactlyZeroEvenWithoutAFloor) {
+TEST(Advantage, EqualRewardsAndAGroupOfOneGiveExactlyZero) {
   // The mean of three times 0.1 is not 0.1 in floating point.
   const auto advantage_B = advantages(test::vector_tensor({0.1, 0.1, 0.1}), 3,
                                       {AdvantageBaseline::kMean, AdvantageDeviation::kPopulation, 0, 0});
   EXPECT_THAT(test::numbers(advantage_B), Each(0.0));
-}
-
-TEST(Advantage, AGroupOfOneHasNoSignal) {
   for (const auto baseline : {AdvantageBaseline::kMean, AdvantageBaseline::kLeaveOneOut}) {
     EXPECT_THAT(
         test::numbers(advantages(test::vector_tensor({1, 0}), 1, {baseline, AdvantageDeviation::kSample, 0, 0})),
@@ -79,5 +73,4 @@ TEST(Advantage, GroupsDoNotMix) {
   EXPECT_EQ(std::vector<double>(both.begin() + 3, both.end()), second);
 }
 
-}  // namespace
 }  // namespace drift::advantage_test

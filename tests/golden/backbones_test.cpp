@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 namespace drift::backbones_test {
-namespace {
 
 using test::GoldenBackboneCase;
 
@@ -40,5 +39,4 @@ TEST_P(GoldenLogProbabilities, AndGradientsAreTheOriginals) { test::check_log_pr
 INSTANTIATE_TEST_SUITE_P(Manifest, GoldenLogProbabilities, testing::ValuesIn(test::golden_backbone_cases("logp")),
                          case_name);
 
-}  // namespace
 }  // namespace drift::backbones_test

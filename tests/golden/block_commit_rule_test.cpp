@@ -7,23 +7,18 @@
 #include <core/io/safetensors.h>
 
 #include "tests/support/support.h"
+#include "tests/support/tensors.h"
 
-#include <ATen/TensorOperators.h>
 #include <ATen/ops/softmax.h>
-#include <ATen/ops/tensor.h>
-
-#include <gtest/gtest.h>
-
-#include <nlohmann/json.hpp>
-
-#include <algorithm>
 
 namespace drift::block::block_commit_rule_test {
 namespace {
 
-const std::filesystem::path& unit() {
-  static const auto folder = test::source_dir() / "tests/golden/data/unit";
-  return folder;
+/// A file of what the originals' functions gave alone.
+std::filesystem::path unit(const std::string& file) { return test::source_dir() / "tests/golden/data/unit" / file; }
+
+nlohmann::json schedules(const std::string& original) {
+  return nlohmann::json::parse(test::read_file(unit("schedules.json"))).at(original);
 }
 
 /// Commits at each forward of one block of `masked` positions.
@@ -43,9 +38,8 @@ std::vector<std::int64_t> schedule(std::int64_t masked, std::int64_t steps, cons
 }
 
 TEST(CommitRule, TheLinearScheduleIsLladas) {
-  const auto golden = nlohmann::json::parse(test::read_file(unit() / "schedules.json"));
   int compared = 0;
-  for (const auto& one : golden.at("num_transfer")) {
+  for (const auto& one : schedules("num_transfer")) {
     const std::int64_t masked = one.at("masks");
     if (masked == 0) continue;
     auto plan = one.at("plan").get<std::vector<std::int64_t>>();
@@ -57,10 +51,9 @@ TEST(CommitRule, TheLinearScheduleIsLladas) {
 }
 
 TEST(CommitRule, DreamsTimesAreTheReleases) {
-  const auto golden = nlohmann::json::parse(test::read_file(unit() / "schedules.json"));
   const Quirks quirks{.first_position = true, .time_grid = true};
   int compared = 0;
-  for (const auto& one : golden.at("dream")) {
+  for (const auto& one : schedules("dream")) {
     if (one.at("drift_block_static").is_null()) continue;
     EXPECT_EQ(schedule(one.at("masks"), one.at("steps"), quirks),
               one.at("drift_block_static").get<std::vector<std::int64_t>>())
@@ -102,7 +95,7 @@ std::vector<std::vector<int>> rows_of(const at::Tensor& tensor_BL) {
 }
 
 TEST(CommitRule, ThresholdsSelectWhatTheOriginalsSelect) {
-  const SafetensorsFile golden(unit() / "unit_select.safetensors");
+  const SafetensorsFile golden(unit("unit_select.safetensors"));
   for (const auto* threshold : {"0.3", "0.6", "0.999"}) {
     BlockSettings settings;
     settings.threshold = std::stod(threshold);
@@ -114,21 +107,19 @@ TEST(CommitRule, ThresholdsSelectWhatTheOriginalsSelect) {
 }
 
 TEST(CommitRule, FactorsSelectWhatFastDllmSelects) {
-  const SafetensorsFile golden(unit() / "unit_select.safetensors");
+  const SafetensorsFile golden(unit("unit_select.safetensors"));
   BlockSettings settings;
   settings.schedule = Schedule::kFactor;
   settings.quirks.last_rank = true;
-  for (const auto* factor : {"0.5", "1.0", "1.5", "2.5"}) {
-    settings.factor = std::stod(factor);
-    EXPECT_EQ(selected(golden.tensor("logits"), golden.tensor("mask_index"), settings),
-              rows_of(golden.tensor(std::string("fast.factor") + factor)))
-        << factor;
-  }
-  for (const auto* factor : {"0.5", "1.0", "2.0"}) {
-    settings.factor = std::stod(factor);
-    EXPECT_EQ(selected(golden.tensor("factor_logits"), golden.tensor("factor_mask_index"), settings),
-              rows_of(golden.tensor(std::string("factor_demo.") + factor)))
-        << factor;
+  const std::map<std::string, std::string> inputs = {{"fast.factor", ""}, {"factor_demo.", "factor_"}};
+  const std::map<std::string, std::vector<const char*>> factors = {{"fast.factor", {"0.5", "1.0", "1.5", "2.5"}},
+                                                                   {"factor_demo.", {"0.5", "1.0", "2.0"}}};
+  for (const auto& [name, prefix] : inputs) {
+    for (const std::string factor : factors.at(name)) {
+      settings.factor = std::stod(factor);
+      const auto got = selected(golden.tensor(prefix + "logits"), golden.tensor(prefix + "mask_index"), settings);
+      EXPECT_EQ(got, rows_of(golden.tensor(name + factor))) << name << factor;
+    }
   }
 }
 

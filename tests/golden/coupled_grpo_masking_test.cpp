@@ -2,18 +2,13 @@
 
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"
+#include "tests/support/support.h"
 
 #include <drift/error.h>
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-
 namespace drift::coupled_grpo_masking_test {
-namespace {
 
-using testing::Each;
-using testing::ElementsAre;
+using namespace testing;
 using Values = std::map<std::string, Parameter::Value>;
 
 constexpr std::int64_t kEnd = 9;
@@ -28,15 +23,10 @@ MaskPlan draw(const Values& values, const Trajectories& trajectories) {
   return test::draw_plan(*coupled(values), input);
 }
 
-Trajectories without_end(std::int64_t responses, std::int64_t length) {
-  return test::token_trajectories(std::vector<std::vector<std::int64_t>>(
-      static_cast<std::size_t>(responses), std::vector<std::int64_t>(static_cast<std::size_t>(length), 1)));
-}
-
 // As 6.8's masks, t = .4: uniforms .10, .50, .39, .90 give 1, 0, 1, 0. Here t is one of the uniforms drawn.
 TEST(CoupledGrpoMaskingGolden, TheFirstMaskOfAPairIsWhereTheUniformIsBelowT) {
   constexpr std::int64_t kLength = 6;
-  const auto trajectories = without_end(2, kLength);
+  const auto trajectories = test::equal_trajectories(2, kLength);
   const MaskingInput input = test::masking_input(trajectories);
   std::vector<std::vector<double>> uniforms(2);
   for (std::int64_t b = 0; b < 2; ++b) {
@@ -79,7 +69,7 @@ TEST(CoupledGrpoMaskingGolden, MasksContinueAfterTheEndAndScoresDoNot) {
 }
 
 TEST(CoupledGrpoMaskingGolden, PairsAndTheFullMaskAreOptions) {
-  const auto trajectories = without_end(3, 30);
+  const auto trajectories = test::equal_trajectories(3, 30);
   const MaskPlan three = draw({{"pairs", std::int64_t{3}}}, trajectories);
   EXPECT_EQ(three.terms, 7);
   EXPECT_EQ(test::views_of(three, 1).size(), 7u);
@@ -93,5 +83,4 @@ TEST(CoupledGrpoMaskingGolden, ARangeOfTTheWrongWayRoundIsRefused) {
   EXPECT_THROW(coupled({{"t_low", 0.8}, {"t_high", 0.2}}), Error);
 }
 
-}  // namespace
 }  // namespace drift::coupled_grpo_masking_test

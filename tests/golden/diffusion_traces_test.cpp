@@ -10,21 +10,10 @@
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"
 #include "tests/support/support.h"
+#include "tests/support/tensors.h"
 #include "tests/support/tiny_model.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/ones_like.h>
-
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-
 namespace drift::diffusion_traces_test {
-namespace {
 
 using Json = nlohmann::json;
 using Values = std::map<std::string, Parameter::Value>;
@@ -102,39 +91,4 @@ TEST(DiffusionTraces, CommitTheOriginalsNumberOfTokensAtEachStep) {
   EXPECT_GT(compared, 10);
 }
 
-TEST(DiffusionRollout, OnBothBackbonesAPaddedRowIsTheRowAloneAndLegal) {
-  for (const auto* family : {"llada", "dream"}) {
-    const auto model = test::open_checkpoint(family, data() / "ckpt" / (std::string(family) + "_a"));
-    const auto& traits = model->traits();
-    const auto whole = (at::arange(30, at::kLong) * 41 + 7).remainder(250).view({3, 10});
-    auto padded = whole.clone();
-    auto mask = at::ones_like(whole, at::kBool);
-    for (std::int64_t row = 0; row < 3; ++row) {
-      padded[row].narrow(0, 0, 2 * row).fill_(traits.pad_id);
-      mask[row].narrow(0, 0, 2 * row).fill_(false);
-    }
-    for (const auto* order : {"maskgit_plus", "topk_margin", "entropy", "origin"}) {
-      SCOPED_TRACE(std::string(family) + ", " + order);
-      const Values settings = {{"length", std::int64_t{16}},
-                               {"steps", std::int64_t{7}},
-                               {"order", order},
-                               {"temperature", 0.0},
-                               {"top_p", 0.9},
-                               {"guidance", 0.5}};
-      const auto together = decode(*model, settings, padded, mask);
-      for (const auto& [begin, end] : traits.forbidden_output_ids) {
-        EXPECT_FALSE(((together.tokens_BL >= begin) & (together.tokens_BL < end)).any().item<bool>());
-      }
-      if (order == std::string("origin")) continue;  // its chances are those of the response's number
-      for (std::int64_t row = 0; row < 3; ++row) {
-        const auto unpadded = padded.narrow(0, row, 1).narrow(1, 2 * row, 10 - 2 * row);
-        const auto alone = decode(*model, settings, unpadded, at::ones_like(unpadded, at::kBool));
-        EXPECT_TRUE(at::equal(together.tokens_BL.narrow(0, row, 1), alone.tokens_BL)) << "row " << row;
-        EXPECT_TRUE(at::equal(together.step_BL.narrow(0, row, 1), alone.step_BL)) << "row " << row;
-      }
-    }
-  }
-}
-
-}  // namespace
 }  // namespace drift::diffusion_traces_test

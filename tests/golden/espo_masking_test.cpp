@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 
 namespace drift::espo_masking_test {
-namespace {
 
 using testing::Each;
 
@@ -27,8 +26,7 @@ TEST(EspoMaskingGolden, TheSizesOfAMicroBatchAreSpreadFromItsRandomFirst) {
     SCOPED_TRACE(golden.name);
     const std::int64_t length = std::stoll(golden.settings.at("length"));
     const std::int64_t micro_batch = std::stoll(golden.settings.at("micro_batch"));
-    const auto trajectories = test::token_trajectories(std::vector<std::vector<std::int64_t>>(
-        static_cast<std::size_t>(2 * micro_batch), std::vector<std::int64_t>(static_cast<std::size_t>(length), 1)));
+    const auto trajectories = test::equal_trajectories(2 * micro_batch, length);
     const auto strategy = test::create<MaskingStrategy>("espo", "espo", {{"micro_batch", micro_batch}});
     for (const auto& [name, sizes] : golden.rows) {
       bool met = false;
@@ -49,7 +47,7 @@ TEST(EspoMaskingGolden, TheSizesOfAMicroBatchAreSpreadFromItsRandomFirst) {
 }
 
 TEST(EspoMaskingGolden, AViewScoresWhatItMasksAndItsComplementTheRest) {
-  const auto trajectories = test::token_trajectories(std::vector<std::vector<std::int64_t>>(7, {1, 2, 3, 4, 5, 6}));
+  const auto trajectories = test::equal_trajectories(7, 6);
   for (const bool coupled : {true, false}) {
     const auto strategy =
         test::create<MaskingStrategy>("espo", "espo", {{"num_mc", std::int64_t{2}}, {"coupled", coupled}});
@@ -74,5 +72,4 @@ TEST(EspoMaskingGolden, AViewScoresWhatItMasksAndItsComplementTheRest) {
   }
 }
 
-}  // namespace
 }  // namespace drift::espo_masking_test

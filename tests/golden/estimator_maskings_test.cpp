@@ -3,21 +3,12 @@
 
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"
-
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/zeros_like.h>
-#include <gmock/gmock.h>
-
-#include <cmath>
-#include <set>
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
 
 namespace drift::estimator_maskings_test {
-namespace {
 
-using testing::DoubleNear;
-using testing::Each;
-using testing::ElementsAre;
-using testing::Pointwise;
+using namespace testing;
 using Values = std::map<std::string, Parameter::Value>;
 
 std::unique_ptr<MaskingStrategy> masking(const std::string& name, const Values& values = {}) {
@@ -301,20 +292,6 @@ TEST(ElboMaskings, ConstantLogProbabilitiesGiveTheLengthTimesThem) {
   }
 }
 
-TEST(EstimatorMaskings, APlanDependsOnNothingButItsResponse) {
-  const auto all = test::random_trajectories(7, 9, 2);
-  const std::vector<std::int64_t> some = {2, 5};
-  for (const char* name : {"agrpo", "unigrpo", "gdpo", "d2", "mdpo", "vrpo"}) {
-    const auto strategy = masking(name);
-    const MaskPlan whole = test::draw_plan(*strategy, all, 7);
-    const MaskPlan part = test::draw_plan(*strategy, test::select_responses(all, some), 7, some);
-    for (std::size_t b = 0; b < some.size(); ++b) {
-      EXPECT_EQ(test::views_of(part, static_cast<std::int64_t>(b)), test::views_of(whole, some[b])) << name;
-      EXPECT_FALSE(test::views_of(whole, some[b]).empty()) << name;
-    }
-  }
-}
-
 TEST(EstimatorMaskings, EveryOptimizerStepHasItsOwnMasks) {
   const auto trajectories = test::equal_trajectories(2, 60);
   for (const char* name : {"unigrpo", "gdpo", "vrpo"}) {
@@ -329,5 +306,4 @@ TEST(EstimatorMaskings, EveryOptimizerStepHasItsOwnMasks) {
   }
 }
 
-}  // namespace
 }  // namespace drift::estimator_maskings_test

@@ -7,20 +7,11 @@
 #include "tests/support/rollouts.h"
 #include "tests/support/support.h"
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <numeric>
-#include <set>
 
 namespace drift::loss_cases_test {
-namespace {
 
-using testing::DoubleNear;
-using testing::IsEmpty;
-using testing::Pointwise;
+using namespace testing;
 using Values = std::map<std::string, Parameter::Value>;
 
 struct Case {
@@ -52,14 +43,9 @@ const std::vector<Case>& all_cases() {
 TEST(LossCases, EveryLossThatShipsHasGoldenValues) {
   std::set<std::string> losses;
   for (const Case& one : all_cases()) losses.insert(one.loss_case.loss);
-  for (const auto& file : std::filesystem::directory_iterator(test::build_dir() / "lib/drift/plugins")) {
-    if (file.path().extension() != ".so") continue;
-    const std::string plugin = file.path().stem().string().substr(3);  // libNAME.so
-    for (const ComponentEntry& entry : test::load_plugin(plugin).components()) {
-      if (entry.kind != ComponentKind::kLossEstimator || entry.declaration)
-        continue;  // or a file says what it computes
-      EXPECT_TRUE(losses.contains(entry.name)) << entry.name;
-    }
+  for (const ComponentEntry& entry : test::all_plugins().components()) {
+    if (entry.kind != ComponentKind::kLossEstimator || entry.declaration) continue;  // or a file says what it computes
+    EXPECT_TRUE(losses.contains(entry.name)) << entry.name;
   }
 }
 
@@ -281,5 +267,4 @@ TEST(LossLaws, AReferenceIsAskedForOnlyWhereTheKlCounts) {
   }
 }
 
-}  // namespace
 }  // namespace drift::loss_cases_test

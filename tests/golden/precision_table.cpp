@@ -3,9 +3,8 @@
 //   build/release/tests/precision_table
 
 #include "tests/support/golden_backbones.h"
+#include "tests/support/tensors.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/abs.h>
 
 #include <cstdio>

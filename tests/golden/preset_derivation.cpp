@@ -1,12 +1,9 @@
 #include "tests/golden/preset_derivation.h"
+#include "tests/support/support.h"
 
 #include <core/config/document.h>
 
-#include <algorithm>
-#include <functional>
 #include <iterator>
-#include <limits>
-#include <stdexcept>
 
 namespace drift::test {
 namespace {
@@ -22,12 +19,30 @@ bool is_dream(const Original& o) { return o.text("model_name_or_path").find("Dre
 
 // Originals on the trainers of transformers and TRL: d1, ESPO, Coupled-GRPO, wd1, SPG, d2, AGRPO.
 
-/// A mean over groups that nothing filters. TRL divides by the deviation only where it is asked to.
+Settings merged(std::initializer_list<Settings> parts) {
+  Settings all;
+  for (Settings part : parts) {
+    all.merge(part);
+    demand(part.empty(), part.empty() ? "" : part.begin()->first + " from two rules");
+  }
+  return all;
+}
+
+/// Groups that nothing filters.
+Settings unfiltered(const std::string& baseline, const std::string& deviation, double epsilon) {
+  return {{"advantage.baseline", baseline},
+          {"advantage.std", deviation},
+          {"advantage.std_floor", 0.0},
+          {"advantage.std_epsilon", epsilon},
+          {"filter.require_variance", false},
+          {"filter.max_groups", std::int64_t{0}},
+          {"filter.fill", "none"s}};
+}
+
+/// TRL divides by the deviation only where it is asked to.
 Settings advantage(const Original& o, const std::string& baseline) {
   demand(!o.flag("scale_rewards"), "scale_rewards");
-  return {{"advantage.baseline", baseline}, {"advantage.std", "none"s},         {"advantage.std_floor", 0.0},
-          {"advantage.std_epsilon", 0.0},   {"filter.require_variance", false}, {"filter.max_groups", std::int64_t{0}},
-          {"filter.fill", "none"s}};
+  return unfiltered(baseline, "none", 0);
 }
 
 Settings schedule(const Original& o) {
@@ -47,26 +62,32 @@ Settings schedule(const Original& o) {
   return s;
 }
 
-Settings trainer(const Original& o) {
+/// A batch is that of a device, accumulated, of all devices.
+Settings batches(const Original& o) {
   const std::int64_t group = o.integer("num_generations");
   const std::int64_t responses =
       o.integer("per_device_train_batch_size") * o.integer("gradient_accumulation_steps") * o.devices();
   demand(responses % group == 0, "a batch of no whole groups");
-  Settings s = schedule(o);
-  s.merge(Settings{{"train.prompts_per_step", responses / group},
-                   {"train.group_size", group},
-                   {"train.inner_iterations", o.integer("num_iterations")},
-                   {"train.learning_rate", o.number("learning_rate")},
-                   {"train.beta1", o.number("adam_beta1")},
-                   {"train.beta2", o.number("adam_beta2")},
-                   {"train.weight_decay", o.number("weight_decay")},
-                   {"train.gradient_clip", o.number("max_grad_norm")},
-                   {"rollout.length", o.integer("max_completion_length")},
-                   {"rollout.schedule", "static"s},
-                   {"rollout.steps", o.integer("diffusion_steps")},
-                   {"rollout.after_end", "kept"s}});  // all ids are decoded for the rewards
+  return {{"train.prompts_per_step", responses / group},           {"train.group_size", group},
+          {"train.inner_iterations", o.integer("num_iterations")}, {"train.learning_rate", o.number("learning_rate")},
+          {"rollout.length", o.integer("max_completion_length")},  {"rollout.schedule", "static"s}};
+}
+
+Settings optimizer(const Original& o) {
+  Settings s = {{"train.beta1", o.number("adam_beta1")},
+                {"train.beta2", o.number("adam_beta2")},
+                {"train.weight_decay", o.number("weight_decay")},
+                {"train.gradient_clip", o.number("max_grad_norm")}};
   if (o.flag("use_peft")) s["note.train.learning_rate"] = "adapters"s;
   return s;
+}
+
+Settings trainer(const Original& o) {
+  return merged({schedule(o),
+                 batches(o),
+                 optimizer(o),
+                 {{"rollout.steps", o.integer("diffusion_steps")},
+                  {"rollout.after_end", "kept"s}}});  // all ids are decoded for the rewards
 }
 
 /// They are made where adapter.kind asks for them, which no preset does: small models are trained whole.
@@ -118,15 +139,6 @@ Settings prompt_masking(const Original& o) {
           {"algorithm.masking.random_masking", o.flag("random_masking")}};
 }
 
-Settings merged(std::initializer_list<Settings> parts) {
-  Settings all;
-  for (Settings part : parts) {
-    all.merge(part);
-    demand(part.empty(), part.empty() ? "" : part.begin()->first + " from two rules");
-  }
-  return all;
-}
-
 /// Token means are taken over a device's batch.
 Settings d1(const Original& o) {
   return merged(
@@ -162,35 +174,22 @@ Settings d2(const Original& o) {
 /// high entropy is a mixture here: docs/algorithms/agrpo.md.
 Settings agrpo(const Original& o) {
   demand(o.text("lr_scheduler_type") == "cosine" && o.number("warmup_ratio") == 0.01, "another schedule");
-  const std::int64_t group = o.integer("num_generations");
-  const std::int64_t responses =
-      o.integer("per_device_train_batch_size") * o.integer("gradient_accumulation_steps") * o.devices();
-  Settings s = merged({adapter(o),
-                       advantage(o, "mean"),
-                       clipped_ratio(o, "k3"),
-                       {{"algorithm.masking.mc_samples", o.integer("mc_samples")},
-                        {"algorithm.masking.stratified", o.flag("low_discrepancy")},
-                        {"algorithm.masking.surprise_share", o.text("importance_sampling") == "entropy" ? 0.9 : 0.0},
-                        {"train.prompts_per_step", responses / group},
-                        {"train.group_size", group},
-                        {"train.inner_iterations", o.integer("num_iterations")},
-                        {"train.learning_rate", o.number("learning_rate")},
-                        {"train.schedule", "cosine"s},
-                        {"train.final_fraction", 0.0},
-                        {"train.beta1", o.number("adam_beta1")},
-                        {"train.beta2", o.number("adam_beta2")},
-                        {"train.weight_decay", o.number("weight_decay")},
-                        {"train.gradient_clip", o.number("max_grad_norm")},
-                        {"rollout.length", o.integer("max_completion_length")},
-                        {"rollout.block", o.integer("block_length")},
-                        {"rollout.schedule", "static"s},
-                        {"rollout.steps", o.integer("sampling_steps")},
-                        {"rollout.remasking", o.text("unmasking")},
-                        {"rollout.temperature", o.number("temperature")},
-                        {"rollout.top_p", o.number("top_p")},
-                        {"rollout.top_k", o.integer("top_k")}}});
-  if (o.flag("use_peft")) s["note.train.learning_rate"] = "adapters"s;
-  return s;
+  return merged({adapter(o),
+                 advantage(o, "mean"),
+                 clipped_ratio(o, "k3"),
+                 batches(o),
+                 optimizer(o),
+                 {{"algorithm.masking.mc_samples", o.integer("mc_samples")},
+                  {"algorithm.masking.stratified", o.flag("low_discrepancy")},
+                  {"algorithm.masking.surprise_share", o.text("importance_sampling") == "entropy" ? 0.9 : 0.0},
+                  {"train.schedule", "cosine"s},
+                  {"train.final_fraction", 0.0},
+                  {"rollout.block", o.integer("block_length")},
+                  {"rollout.steps", o.integer("sampling_steps")},
+                  {"rollout.remasking", o.text("unmasking")},
+                  {"rollout.temperature", o.number("temperature")},
+                  {"rollout.top_p", o.number("top_p")},
+                  {"rollout.top_k", o.integer("top_k")}}});
 }
 
 /// The softmax is over a device's batch; 0 is that of a group.
@@ -393,32 +392,18 @@ Settings rldf(const Original& o) {
 /// With one reward for all steps their advantages are equal, so that the largest ones are drawn.
 Settings mdpo(const Original& o) {
   demand(o.text("lr_scheduler_type") == "constant" && !o.flag("lora"), "another trainer");
-  const std::int64_t group = o.integer("num_generations");
-  const std::int64_t responses =
-      o.integer("per_device_train_batch_size") * o.integer("gradient_accumulation_steps") * o.devices();
   return merged({reference(o),
                  clipped_ratio(o, "k2"),
+                 unfiltered("mean", "sample", 1e-4),
+                 batches(o),
                  {{"algorithm.masking.sample_train_steps", o.integer("sample_train_steps")},
                   {"algorithm.masking.steps", "uniform"s},
                   {"algorithm.loss.norm", "targets"s},
                   {"algorithm.loss.kl_norm", "targets"s},
                   {"algorithm.loss.weighting", "rows"s},
                   {"algorithm.loss.confidence_weights", o.flag("confidence")},
-                  {"advantage.baseline", "mean"s},
-                  {"advantage.std", "sample"s},
-                  {"advantage.std_floor", 0.0},
-                  {"advantage.std_epsilon", 1e-4},
-                  {"filter.require_variance", false},
-                  {"filter.max_groups", std::int64_t{0}},
-                  {"filter.fill", "none"s},
-                  {"train.prompts_per_step", responses / group},
-                  {"train.group_size", group},
-                  {"train.inner_iterations", o.integer("num_iterations")},
-                  {"train.learning_rate", o.number("learning_rate")},
                   {"train.schedule", "constant"s},
-                  {"rollout.length", o.integer("max_completion_length")},
                   {"rollout.block", o.integer("block_length")},
-                  {"rollout.schedule", "static"s},
                   {"rollout.steps", o.integer("diffusion_steps")},
                   {"rollout.remasking", "low_confidence"s},
                   {"rollout.temperature", o.number("temperature")}}});
@@ -429,13 +414,6 @@ Settings bgpo(const Original& o) {
   const std::int64_t masks = o.integer("mc_num"), group = o.integer("group_size");
   Settings s = {{"algorithm.masking.num_t", masks},
                 {"algorithm.masking.num_masks", std::int64_t{1}},
-                {"advantage.baseline", "mean"s},
-                {"advantage.std", "sample"s},
-                {"advantage.std_floor", 0.0},
-                {"advantage.std_epsilon", o.has("advantage_epsilon") ? o.number("advantage_epsilon") : 0.0},
-                {"filter.require_variance", false},
-                {"filter.max_groups", std::int64_t{0}},
-                {"filter.fill", "none"s},
                 {"train.prompts_per_step", o.integer("batch_size")},
                 {"train.group_size", group},
                 {"train.inner_iterations", std::int64_t{1}},
@@ -444,6 +422,7 @@ Settings bgpo(const Original& o) {
                 {"rollout.block", o.integer("block_length")},
                 {"rollout.schedule", "static"s},
                 {"rollout.steps", o.integer("steps")}};
+  s.merge(unfiltered("mean", "sample", o.has("advantage_epsilon") ? o.number("advantage_epsilon") : 0));
   if (o.has("mini_batch_size")) s["train.views_per_update"] = o.integer("mini_batch_size") * group * masks;
   if (!o.has("clip_ratio")) return s;
   s["algorithm.masking.spacing"] = o.flag("evenly_spaced_sizes") ? "even"s : "independent"s;

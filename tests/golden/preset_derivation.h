@@ -10,14 +10,9 @@
 //     [values]
 //     num_generations = 6                           # the original's own names and values, retyped
 
-#include <drift/params.h>
+#include "tests/support/support.h"
 
-#include <cstdint>
-#include <filesystem>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
+#include <drift/params.h>
 
 namespace drift::test {
 

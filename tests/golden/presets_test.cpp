@@ -6,16 +6,10 @@
 
 #include <core/config/preset.h>
 
-#include <gmock/gmock.h>
-
-#include <set>
-
 namespace drift::presets_test {
-namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using namespace testing;
 
 const fs::path kFixtures = test::source_dir() / "tests/golden/presets";
 
@@ -118,5 +112,4 @@ TEST(Presets, BatchesAreCountedOverDevices) {
   EXPECT_EQ(derived("rldf", "rldf_release_8_devices", "filter.max_groups"), 32);
 }
 
-}  // namespace
 }  // namespace drift::presets_test

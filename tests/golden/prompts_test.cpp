@@ -8,13 +8,7 @@
 #include "tests/support/golden_backbones.h"
 #include "tests/support/support.h"
 
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-
-#include <set>
-
 namespace drift::prompts_test {
-namespace {
 
 using Values = std::map<std::string, Parameter::Value>;
 
@@ -246,5 +240,4 @@ TEST_F(CollectedPrompts, OfThePaper) {
   EXPECT_EQ(value("paper-code", "instruction"), filled(text("paper_code")));
 }
 
-}  // namespace
 }  // namespace drift::prompts_test

@@ -5,12 +5,7 @@
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
 
-#include <gmock/gmock.h>
-
-#include <map>
-
 namespace drift::puzzle_prompts_test {
-namespace {
 
 /// Title -> text.
 std::map<std::string, std::string> golden_texts() {
@@ -67,5 +62,4 @@ TEST(PuzzlePrompts, OnlyRawOnesHaveDemonstrations) {
   }
 }
 
-}  // namespace
 }  // namespace drift::puzzle_prompts_test

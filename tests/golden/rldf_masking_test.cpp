@@ -1,21 +1,11 @@
 #include "tests/support/golden_cases.h"
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"
-
-#include <gmock/gmock.h>
-
-#include <cmath>
-#include <limits>
-#include <map>
-#include <set>
-#include <vector>
+#include "tests/support/support.h"
 
 namespace drift::rldf_masking_test {
-namespace {
 
-using testing::DoubleNear;
-using testing::ElementsAreArray;
-using testing::Pointwise;
+using namespace testing;
 using Values = std::map<std::string, Parameter::Value>;
 
 const std::vector<test::GoldenCase>& golden() {
@@ -86,14 +76,11 @@ std::vector<double> step_weights(const std::string& name, double temperature) {
 }
 
 TEST(RldfMaskingGolden, StepWeightsAreTheSoftmaxOfTheSurprisal) {
-  EXPECT_THAT(step_weights("A", 1),
-              Pointwise(DoubleNear(1e-7), test::find_case(golden(), "response A").row("weight_tau_1")));
-  EXPECT_THAT(step_weights("A", 0.1),
-              Pointwise(DoubleNear(1e-7), test::find_case(golden(), "response A").row("weight_tau_0.1")));
-  EXPECT_THAT(step_weights("A", 10),
-              Pointwise(DoubleNear(1e-7), test::find_case(golden(), "response A").row("weight_tau_10")));
-  EXPECT_THAT(step_weights("B", 1),
-              Pointwise(DoubleNear(1e-7), test::find_case(golden(), "response B").row("weight_tau_1")));
+  for (const auto& [name, tau] : {std::pair("A", "1"), {"A", "0.1"}, {"A", "10"}, {"B", "1"}}) {
+    const auto& expected = test::find_case(golden(), std::string("response ") + name);
+    EXPECT_THAT(step_weights(name, std::stod(tau)),
+                Pointwise(DoubleNear(1e-7), expected.row(std::string("weight_tau_") + tau)));
+  }
 }
 
 TEST(RldfMaskingGolden, SurprisalsAreTheMeanNegativeLogProbabilityOfAStep) {
@@ -118,10 +105,10 @@ TEST(RldfMaskingGolden, StepsAreIncludedAsOftenAsSamplingWithoutReplacementSays)
     for (std::size_t f = 0; f < 4; ++f) frequency[response[f]][static_cast<std::size_t>(step[f])] += 1.0 / kRollouts;
   }
   const double tolerance = 4 * 0.5 / std::sqrt(kRollouts);  // four standard errors
-  EXPECT_THAT(frequency[0],
-              Pointwise(DoubleNear(tolerance), test::find_case(golden(), "response A").row("inclusion_k_2")));
-  EXPECT_THAT(frequency[1],
-              Pointwise(DoubleNear(tolerance), test::find_case(golden(), "response B").row("inclusion_k_2")));
+  for (const auto& [response, name] : {std::pair(0, "response A"), {1, "response B"}}) {
+    EXPECT_THAT(frequency[response],
+                Pointwise(DoubleNear(tolerance), test::find_case(golden(), name).row("inclusion_k_2")));
+  }
 }
 
 TEST(RldfMaskingGolden, MasksShowTheStateBeforeTheSelectedStep) {
@@ -173,5 +160,4 @@ TEST(RldfMaskingGolden, FewOrEqualCandidatesAreSelectedByTheirRules) {
   }
 }
 
-}  // namespace
 }  // namespace drift::rldf_masking_test

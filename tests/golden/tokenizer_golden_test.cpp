@@ -2,25 +2,18 @@
 
 #include <core/text/tokenizer.h>
 #include <drift/error.h>
-#include <gmock/gmock.h>
 
 #include <unicode/utf8.h>
-#include <nlohmann/json.hpp>
 
 #include <charconv>
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 
 #include "tests/support/support.h"
 
 namespace drift::tokenizer_golden_test {
-namespace {
 
 using nlohmann::json;
-using testing::ElementsAre;
-using testing::ElementsAreArray;
-using testing::Ge;
+using namespace testing;
 using Ids = std::vector<std::int64_t>;
 
 std::filesystem::path data_dir() { return test::source_dir() / "tests" / "golden" / "data" / "tokenizer"; }
@@ -214,5 +207,4 @@ TEST(TokenizerGolden, DocumentedIdsOfARealVocabulary) {
   EXPECT_THROW(tokenizer.piece(151646), Error);
 }
 
-}  // namespace
 }  // namespace drift::tokenizer_golden_test

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 
 namespace drift::tracerl_masking_test {
-namespace {
 
 using testing::ElementsAreArray;
 
@@ -35,5 +34,4 @@ TEST(TracerlMaskingGolden, SlicesAreMaskedAndScoredAsInTheOriginal) {
   }
 }
 
-}  // namespace
 }  // namespace drift::tracerl_masking_test

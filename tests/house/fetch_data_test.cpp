@@ -1,12 +1,6 @@
 // scripts/fetch_data, on made-up files in a separate tree: copied and downloaded, right, wrong and truncated.
 
-#include <gmock/gmock.h>
-
-#include <filesystem>
-#include <fstream>
 #include <regex>
-#include <set>
-#include <string>
 
 #include "tests/support/support.h"
 

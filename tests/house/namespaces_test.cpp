@@ -1,16 +1,8 @@
 // Where the names of plugins and of tests live (CONTRIBUTING.md, "Style, with reasons"). The layout puts whatever
 // opens, closes or stands outside a namespace at the beginning of a line.
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
 #include <cctype>
-#include <filesystem>
-#include <map>
 #include <regex>
-#include <sstream>
-#include <string>
-#include <vector>
 
 #include "tests/support/support.h"
 

@@ -2,13 +2,7 @@
 
 #include <tests/support/support.h>
 
-#include <gmock/gmock.h>
-
-#include <filesystem>
-#include <string>
-
 namespace drift::site_test {
-namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
@@ -82,5 +76,4 @@ TEST(Links, ABrokenOneIsFound) {
   EXPECT_EQ(checked.output, "b.html: a.html#nowhere\nb.html: c.png\n2 pages, 4 links, 2 broken\n");
 }
 
-}  // namespace
 }  // namespace drift::site_test

@@ -1,17 +1,6 @@
 // Who may know whom (CONTRIBUTING.md, "The walls"). Each test lists the lines that break one rule.
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <map>
 #include <regex>
-#include <set>
-#include <sstream>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "tests/support/support.h"
 

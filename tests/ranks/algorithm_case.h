@@ -9,14 +9,8 @@
 #include "tests/support/alone.h"
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"
-
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/equal.h>
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <string>
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
 
 namespace drift {
 
@@ -71,5 +65,10 @@ struct AlgorithmCase {
   MaskPlan plan;
   UpdateBatch batch;
 };
+
+/// By this process alone, with an algorithm that ships.
+inline AlgorithmCase case_of(const char* algorithm, const Model& model, const Trajectories& written) {
+  return AlgorithmCase(*test::all_plugins().find_algorithm(algorithm), model, written);
+}
 
 }  // namespace drift

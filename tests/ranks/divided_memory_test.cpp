@@ -1,16 +1,12 @@
 // A model of which no process of the run may hold the whole training state.
 
 #include "tests/ranks/mpirun.h"
+#include "tests/support/support.h"
 #include "tests/support/training_run.h"
 
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-
 #include <array>
-#include <string>
 
 namespace drift::divided_memory_test {
-namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
@@ -101,5 +97,4 @@ TEST_F(DividedMemory, ThatARunRefusesIsRefusedByItsPlan) {
   EXPECT_THAT(planned.error, HasSubstr("set reference.offload = false"));
 }
 
-}  // namespace
 }  // namespace drift::divided_memory_test

@@ -7,8 +7,6 @@
 #include <core/base/child_process.h>
 #include <core/ranks/launch.h>
 
-#include <string>
-
 namespace drift::test {
 
 /// Why no run of several ranks can be started here; empty if it can.

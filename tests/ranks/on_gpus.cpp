@@ -1,15 +1,11 @@
 // What each of several processes with GPUs tests; ranks_cuda_test starts it.
 
 #include "tests/gpu/on_the_gpu.h"
+#include "tests/support/tensors.h"
 
 #include <core/ranks/devices.h>
 #include <core/ranks/launch.h>
 #include <core/ranks/ranks.h>
-
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/zeros_like.h>
 
 #include <cstdio>
 #include <vector>

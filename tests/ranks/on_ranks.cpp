@@ -2,22 +2,12 @@
 // belong to the same program.
 
 #include "tests/ranks/algorithm_case.h"
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
 
 #include <core/ranks/launch.h>
 
-#include <ATen/ops/cat.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/zeros.h>
-#include <gmock/gmock.h>
-
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
 
 extern "C" const drift::DeviceExchangeLibrary* drift_device_exchange_library();
 
@@ -165,14 +155,12 @@ TEST(Ranks, ThatWereNotAreNamedWithWhatDiffers) {
   Ranks& ranks = all_ranks();
   if (ranks.size() == 1) GTEST_SKIP() << "one process";
   const bool last = ranks.rank() == ranks.size() - 1;
-  try {
+  const std::string error = test::what_of([&] {
     require_same_facts(all_ranks(), {{"run.seed", last ? "2" : "1"}, {"threads", "1"}});
-    FAIL() << "they go on";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("run.seed: 1 on rank 0 ("));
-    EXPECT_THAT(error.what(), testing::HasSubstr("; 2 on " + ranks.name(ranks.size() - 1)));
-    EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr("threads")));
-  }
+  });
+  EXPECT_THAT(error, testing::HasSubstr("run.seed: 1 on rank 0 ("));
+  EXPECT_THAT(error, testing::HasSubstr("; 2 on " + ranks.name(ranks.size() - 1)));
+  EXPECT_THAT(error, testing::Not(testing::HasSubstr("threads")));
 }
 
 }  // namespace

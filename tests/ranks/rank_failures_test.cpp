@@ -1,23 +1,18 @@
 // What goes wrong on one of several ranks: all end, one message names the rank and its host, and no process is left.
 
 #include "tests/ranks/ranks_run.h"
+#include "tests/support/support.h"
 
 #include <core/ranks/ranks.h>
-
-#include <gmock/gmock.h>
 
 #include <signal.h>
 #include <sys/resource.h>
 
-#include <string>
-
 namespace drift::rank_failures_test {
-namespace {
 
 using test::count_of;
 using test::RanksRun;
-using testing::AllOf;
-using testing::HasSubstr;
+using namespace testing;
 
 class RankFailures : public RanksRun {
  protected:
@@ -42,6 +37,19 @@ class RankFailures : public RanksRun {
     EXPECT_THAT(result.error, HasSubstr("rank " + std::to_string(rank) + " (" + Ranks::host() + "): " + what));
     EXPECT_EQ(count_of("error: ", result.error), 1u) << result.error;
     EXPECT_EQ(count_of(what, result.error), 1u) << result.error;
+  }
+  /// A long run of two ranks whose launcher gets this signal.
+  test::CommandResult signalled(int signal) const {
+    return disturbed(
+        "cd " + runs_.path().string() + " && echo $$ > launcher && exec env " + test::mpirun() + "-n 2 " +
+            test::program().string() + " train run.toml --steps 4000 --out a",
+        [&] { return has_checkpoint("a"); },
+        [&] { ::kill(static_cast<pid_t>(std::stol(test::read_file(runs_.path() / "launcher"))), signal); });
+  }
+  void expect_that_it_goes_on() const {
+    const std::size_t steps = test::metrics_of(runs_.run("a")).size() + 1;
+    const auto resumed = train(2, "a", "--resume --steps " + std::to_string(steps));
+    EXPECT_EQ(resumed.status, 0) << resumed.error;
   }
 };
 
@@ -88,26 +96,14 @@ TEST_F(RankFailures, AProcessThatEndsIsNamed) {
   }
 }
 
-TEST_F(RankFailures, ALauncherThatIsKilledLeavesNoProcess) {
-  const auto result = disturbed(
-      "cd " + runs_.path().string() + " && echo $$ > launcher && exec env " + test::mpirun() + "-n 2 " +
-          test::program().string() + " train run.toml --steps 4000 --out a",
-      [&] { return has_checkpoint("a"); },
-      [&] { ::kill(static_cast<pid_t>(std::stol(test::read_file(runs_.path() / "launcher"))), SIGKILL); });
-  EXPECT_NE(result.status, 0);
-}
+TEST_F(RankFailures, ALauncherThatIsKilledLeavesNoProcess) { EXPECT_NE(signalled(SIGKILL).status, 0); }
 
 // Open MPI gives the ranks a second: enough for these steps.
 TEST_F(RankFailures, CtrlCAtTheLauncherSavesACheckpoint) {
-  const auto result = disturbed(
-      "cd " + runs_.path().string() + " && echo $$ > launcher && exec env " + test::mpirun() + "-n 2 " +
-          test::program().string() + " train run.toml --steps 4000 --out a",
-      [&] { return has_checkpoint("a"); },
-      [&] { ::kill(static_cast<pid_t>(std::stol(test::read_file(runs_.path() / "launcher"))), SIGINT); });
+  const auto result = signalled(SIGINT);
   EXPECT_NE(result.status, 0);
   EXPECT_EQ(count_of("error: ", result.error), 0u) << result.error;
-  const auto resumed = train(2, "a", "--resume --steps " + std::to_string(test::metrics_of(runs_.run("a")).size() + 1));
-  EXPECT_EQ(resumed.status, 0) << resumed.error;
+  expect_that_it_goes_on();
 }
 
 TEST_F(RankFailures, AFullDiskEndsTheRunWithWhatIsSafe) {
@@ -120,22 +116,18 @@ TEST_F(RankFailures, AFullDiskEndsTheRunWithWhatIsSafe) {
   EXPECT_NE(result.status, 0);
   EXPECT_EQ(count_of("error: ", result.error), 1u) << result.error;
   EXPECT_THAT(result.error, AllOf(HasSubstr("File too large"), HasSubstr("safe on disk: "), HasSubstr("--resume")));
-  const auto resumed = train(2, "a", "--resume --steps " + std::to_string(test::metrics_of(runs_.run("a")).size() + 1));
-  EXPECT_EQ(resumed.status, 0) << resumed.error;
+  expect_that_it_goes_on();
 }
 
-TEST_F(RankFailures, ANumberThatIsNotFiniteIsNamedWithItsRank) {
-  const auto result = test::run_command(faulty("model", "nan"));
-  EXPECT_THAT(result.error, HasSubstr("evaluation before the first step: rank 1 ("));
-  EXPECT_THAT(result.error, HasSubstr("the hidden states are not finite"));
-  EXPECT_EQ(count_of("error: ", result.error), 1u) << result.error;
-}
-
-TEST_F(RankFailures, ARewardThatFailsIsNamedWithItsRank) {
-  const auto result = test::run_command(faulty("reward", "error"));
-  EXPECT_THAT(result.error, HasSubstr("evaluation before the first step: rank 1 ("));
-  EXPECT_THAT(result.error, AllOf(HasSubstr("the disk is slow"), HasSubstr("buy another")));
-  EXPECT_EQ(count_of("error: ", result.error), 1u) << result.error;
+TEST_F(RankFailures, AFaultyComponentIsNamedWithItsRank) {
+  for (const auto& [component, fault, says] :
+       {std::tuple("model", "nan", "the hidden states are not finite"), {"reward", "error", "the disk is slow"}}) {
+    const auto result = test::run_command(faulty(component, fault));
+    EXPECT_THAT(result.error, HasSubstr("evaluation before the first step: rank 1 ("));
+    EXPECT_THAT(result.error, HasSubstr(says));
+    EXPECT_EQ(count_of("error: ", result.error), 1u) << result.error;
+    if (component == std::string("reward")) EXPECT_THAT(result.error, HasSubstr("buy another"));
+  }
 }
 
 TEST_F(RankFailures, APluginThatEndsItsProcessIsNamedWithItsRank) {
@@ -152,5 +144,4 @@ TEST_F(RankFailures, AWarningOfOneRankIsShownOnceWithItsRank) {
   EXPECT_EQ(count_of("not UTF-8", result.output + result.error), 1u) << result.output << result.error;
 }
 
-}  // namespace
 }  // namespace drift::rank_failures_test

@@ -2,22 +2,17 @@
 // disturbed. DRIFT_KILLS says how many, DRIFT_KILLS_SEED which.
 
 #include "tests/ranks/ranks_run.h"
+#include "tests/support/support.h"
 
 #include <core/ranks/ranks.h>
-
-#include <gmock/gmock.h>
 
 #include <signal.h>
 
 #include <chrono>
-#include <cstdlib>
-#include <iostream>
 #include <random>
-#include <string>
 #include <thread>
 
 namespace drift::rank_kills_test {
-namespace {
 
 using test::RanksRun;
 using testing::HasSubstr;
@@ -72,5 +67,4 @@ TEST_F(RankKills, LeaveARunThatGoesOnAsIfUndisturbed) {
   EXPECT_EQ(test::difference(runs_.run("killed"), runs_.run("unbroken")), "");
 }
 
-}  // namespace
 }  // namespace drift::rank_kills_test

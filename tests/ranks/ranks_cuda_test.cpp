@@ -2,17 +2,12 @@
 
 #include "tests/gpu/on_the_gpu.h"
 #include "tests/ranks/mpirun.h"
+#include "tests/support/support.h"
 #include "tests/support/training_run.h"
 
 #include <ATen/Context.h>
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <cmath>
-#include <string>
 
 namespace drift::ranks_cuda_test {
-namespace {
 
 using testing::HasSubstr;
 
@@ -58,5 +53,4 @@ TEST_F(RanksCuda, TrainTogetherWhateverTheyDivide) {
   }
 }
 
-}  // namespace
 }  // namespace drift::ranks_cuda_test

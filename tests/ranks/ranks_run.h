@@ -3,25 +3,19 @@
 // Runs of several processes by mpirun, compared, watched and disturbed.
 
 #include "tests/ranks/mpirun.h"
+#include "tests/support/support.h"
 #include "tests/support/training_run.h"
 
 #include <core/io/safetensors.h>
 
 #include <ATen/TensorOperators.h>
-#include <gmock/gmock.h>
 
 #include <signal.h>
 
 #include <atomic>
 #include <chrono>
-#include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <functional>
 #include <iterator>
-#include <string>
 #include <thread>
-#include <vector>
 
 namespace drift::test {
 

@@ -1,21 +1,16 @@
 // `drift train` by several processes: one run, one folder, one message.
 
 #include "tests/ranks/ranks_run.h"
-
-#include <gmock/gmock.h>
+#include "tests/support/support.h"
 
 #include <signal.h>
 
-#include <string>
-
 namespace drift::ranks_run_test {
-namespace {
 
 namespace fs = std::filesystem;
 using test::count_of;
 using test::RanksRun;
-using testing::AllOf;
-using testing::HasSubstr;
+using namespace testing;
 
 TEST_F(RanksRun, IsTheRunOfOneProcess) {
   ASSERT_EQ(runs_.train("one").status, 0);
@@ -231,5 +226,4 @@ TEST_F(RanksRun, OfWhichOnlyThePlanIsAskedForPrintsItOnceForEachOfItsRanks) {
             0.75 * of_one.at("memory").at("available").get<double>());
 }
 
-}  // namespace
 }  // namespace drift::ranks_run_test

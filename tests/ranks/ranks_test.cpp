@@ -2,13 +2,9 @@
 // to four processes.
 
 #include "tests/ranks/mpirun.h"
-
-#include <gmock/gmock.h>
-
-#include <string>
+#include "tests/support/support.h"
 
 namespace drift::ranks_test {
-namespace {
 
 void expect_passed(int ranks, const std::string& variables, const std::string& filter) {
   if (const auto missing = test::missing_ranks(); !missing.empty()) GTEST_SKIP() << missing;
@@ -34,5 +30,4 @@ TEST_P(AsOnGpus, ComputeWhatOneComputes) {
 
 INSTANTIATE_TEST_SUITE_P(Processes, AsOnGpus, testing::Values(2, 3));
 
-}  // namespace
 }  // namespace drift::ranks_test

@@ -2,16 +2,11 @@
 
 #include "tests/ranks/ranks_run.h"
 #include "tests/support/slurm_cluster.h"
-
-#include <gmock/gmock.h>
+#include "tests/support/support.h"
 
 #include <signal.h>
 
-#include <memory>
-#include <string>
-
 namespace drift::slurm_ranks_test {
-namespace {
 
 using test::count_of;
 using test::RanksRun;
@@ -70,5 +65,4 @@ TEST_F(SlurmRanks, OfWhichOneFailsEndWithOneMessage) {
   EXPECT_EQ(count_of("algorithm.nam", failed.error), 1u) << failed.error;
 }
 
-}  // namespace
 }  // namespace drift::slurm_ranks_test

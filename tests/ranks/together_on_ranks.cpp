@@ -1,6 +1,7 @@
 // What the ranks compute together is what one computes alone: responses, scores, losses, gradients.
 
 #include "tests/ranks/algorithm_case.h"
+#include "tests/support/tensors.h"
 
 #include <core/base/trainable.h>
 #include <core/boundary/divided_weights.h>
@@ -12,17 +13,7 @@
 #include "tests/support/golden_backbones.h"
 #include "tests/support/support.h"
 #include "tests/support/tiny_model.h"
-
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/zeros.h>
-#include <gmock/gmock.h>
-
-#include <map>
-#include <string>
-#include <vector>
+#include "tests/support/updates.h"
 
 namespace drift {
 namespace {
@@ -71,6 +62,10 @@ class TogetherTest : public testing::TestWithParam<Backbone> {
     return made;
   }
 
+  /// Responses that one process has written.
+  Trajectories written() const {
+    return roll_out(test::alone, *model_, "block", {{"length", std::int64_t{12}}, {"block", std::int64_t{4}}});
+  }
   std::unique_ptr<Model> model_;
   Prompts prompts_;
 };
@@ -102,7 +97,7 @@ TEST_P(TogetherTest, ResponsesAndScoresOfDividedWeightsAreThoseOfWholeOnes) {
   const auto made = roll_out(all_ranks(), *divided, "block", kUneven);
   EXPECT_TRUE(at::equal(made.tokens_BL, expected.tokens_BL));
   EXPECT_TRUE(at::equal(made.forwards_B, expected.forwards_B));
-  const AlgorithmCase one(*test::all_plugins().find_algorithm("d1"), *model_, expected);
+  const AlgorithmCase one = case_of("d1", *model_, expected);
   const auto score = [&](const Model& model) {
     return score_views(all_ranks(), model, one.trajectories, one.plan, all_views(one.plan), true).logprob_FL;
   };
@@ -188,8 +183,7 @@ void expect_same_update(const PolicyGradient& got, const PolicyGradient& want, b
 }
 
 TEST_P(TogetherTest, EachAlgorithmHasTheLossAndTheGradientOfOneProcess) {
-  const auto written =
-      roll_out(test::alone, *model_, "block", {{"length", std::int64_t{12}}, {"block", std::int64_t{4}}});
+  const auto responses = written();
   std::vector<const char*> algorithms = {"rldf", "d1",    "wd1",     "espo", "coupled_grpo", "tracerl",
                                          "spg",  "agrpo", "unigrpo", "d2",   "mdpo"};
   // A response's weighted sum of log-probabilities in an exponent, undivided: in float32 the forward's rounding, which
@@ -197,8 +191,7 @@ TEST_P(TogetherTest, EachAlgorithmHasTheLossAndTheGradientOfOneProcess) {
   if (GetParam().type == at::kDouble) algorithms.insert(algorithms.end(), {"gdpo", "bgpo", "vrpo"});
   for (const char* name : algorithms) {
     SCOPED_TRACE(name);
-    const Algorithm& algorithm = *test::all_plugins().find_algorithm(name);
-    const AlgorithmCase one(algorithm, *model_, written);
+    const AlgorithmCase one = case_of(name, *model_, responses);
     // Enough memory for all; for few rows at a time; for less than one.
     for (const std::int64_t rows : {1000, 4, 0}) {
       SCOPED_TRACE(std::to_string(rows) + " rows at a time");
@@ -217,10 +210,7 @@ TEST_P(TogetherTest, EachAlgorithmHasTheLossAndTheGradientOfOneProcess) {
 }
 
 TEST_P(TogetherTest, ScoresAreThoseOfOneProcess) {
-  const auto written =
-      roll_out(test::alone, *model_, "block", {{"length", std::int64_t{12}}, {"block", std::int64_t{4}}});
-  const Algorithm& algorithm = *test::all_plugins().find_algorithm("d1");
-  const AlgorithmCase one(algorithm, *model_, written);
+  const AlgorithmCase one = case_of("d1", *model_, written());
   const auto score = [&](Ranks& ranks) {
     return score_views(ranks, *model_, one.trajectories, one.plan, all_views(one.plan), true);
   };
@@ -232,22 +222,19 @@ TEST_P(TogetherTest, ScoresAreThoseOfOneProcess) {
 }
 
 TEST_P(TogetherTest, AValueModelLearnsWhatItLearnsOnOneProcess) {
-  const auto written =
-      roll_out(test::alone, *model_, "block", {{"length", std::int64_t{12}}, {"block", std::int64_t{4}}});
-  const AlgorithmCase one(*test::all_plugins().find_algorithm("tracerl"), *model_, written);
+  const auto responses = written();
+  const AlgorithmCase one = case_of("tracerl", *model_, responses);
   const auto learn = [&](Ranks& ranks) {
     ValueSettings settings;
-    settings.optimizer.gradient_clip = 0;
-    settings.memory_budget = 1 << 30;
-    settings.optimizer.learning_rate = 0.05;
-    settings.optimizer.schedule = "constant";
+    settings.optimizer = test::constant_adamw(0.05);
     settings.optimizer.epsilon = 1e-3;  // a gradient of rounding alone moves nothing
+    settings.memory_budget = 1 << 30;
     ValueModel model(ranks, settings, Loaded<Model>(open(), GetParam().family));
     for (int step = 0; step < 3; ++step) {
-      const auto value_FL = model.estimate(written, one.plan);
-      model.train(written, one.plan, generalised_advantages(one.plan, value_FL, one.batch.advantage_B, {}));
+      const auto value_FL = model.estimate(responses, one.plan);
+      model.train(responses, one.plan, generalised_advantages(one.plan, value_FL, one.batch.advantage_B, {}));
     }
-    return model.estimate(written, one.plan);
+    return model.estimate(responses, one.plan);
   };
   const auto expected = learn(test::alone), together = learn(all_ranks());
   EXPECT_GT(expected.abs().max().item<double>(), 0.01);
@@ -258,7 +245,7 @@ TEST_P(TogetherTest, AValueModelLearnsWhatItLearnsOnOneProcess) {
 // One response with one masked state is one row: all other ranks gather for the one that has it.
 TEST_P(TogetherTest, WithoutARowRanksGatherWithTheOthers) {
   const auto trajectories = test::make_trajectories(1, 1, kPrompt, 12, 200, 0);
-  const AlgorithmCase one(*test::all_plugins().find_algorithm("d1"), *model_, trajectories);
+  const AlgorithmCase one = case_of("d1", *model_, trajectories);
   UpdateBatch batch = one.batch;
   batch.advantage_B = at::ones({1}, at::kDouble);
   const auto expected = policy_gradient(all_ranks(), *model_, *one.loss, batch, 1 << 30, Shard::kGradients);
@@ -278,8 +265,7 @@ INSTANTIATE_TEST_SUITE_P(Backbones, TogetherTest,
 TEST(Ranks, WithoutARowTakePart) {
   const test::TinyModel model(11, 5, at::kDouble);
   const auto trajectories = test::make_trajectories(1, 1, 4, 6, 11, 0);
-  const Algorithm& algorithm = *test::all_plugins().find_algorithm("d1");
-  const AlgorithmCase one(algorithm, model, trajectories);
+  const AlgorithmCase one = case_of("d1", model, trajectories);
   UpdateBatch batch = one.batch;
   batch.advantage_B = at::ones({1}, at::kDouble);
   const auto expected = policy_gradient(test::alone, model, *one.loss, batch, 1 << 30);
@@ -325,26 +311,19 @@ TEST(Ranks, NameTheRankWhoseGradientIsNotFinite) {
   const test::TinyModel like(11, 5, at::kFloat);
   const NanBackward model(like);
   const auto trajectories = test::make_trajectories(kGroups, kGroupSize, 4, 6, 11, 0);
-  const AlgorithmCase one(*test::all_plugins().find_algorithm("d1"), like, trajectories);
+  const AlgorithmCase one = case_of("d1", like, trajectories);
   for (const Shard shard : {Shard::kNone, Shard::kOptimizer, Shard::kGradients}) {
-    try {
-      policy_gradient(all_ranks(), model, *one.loss, one.batch, 1 << 30, shard);
-      FAIL() << "it was taken";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.what(), "the gradient of " + all_ranks().name(kBadRank) + " is not finite");
-    }
+    const auto error =
+        test::what_of([&] { policy_gradient(all_ranks(), model, *one.loss, one.batch, 1 << 30, shard); });
+    EXPECT_EQ(error, "the gradient of " + all_ranks().name(kBadRank) + " is not finite");
   }
 }
 
 TEST(Ranks, RefuseToDivideAModelThatCannotBeAskedForItsBlocks) {
   test::TinyModel model(11, 5, at::kFloat);
-  try {
-    divide_weights(all_ranks(), model);
-    FAIL() << "it was divided";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("model family " + model.traits().family));
-    EXPECT_THAT(error.hint(), testing::HasSubstr("distributed.shard = \"gradients\""));
-  }
+  EXPECT_THAT(test::error_of([&] { divide_weights(all_ranks(), model); }),
+              testing::AllOf(testing::HasSubstr("model family " + model.traits().family),
+                             testing::HasSubstr("distributed.shard = \"gradients\"")));
 }
 
 }  // namespace

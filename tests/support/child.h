@@ -1,12 +1,13 @@
 #pragma once
 
+#include "tests/support/support.h"
+
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <exception>
-#include <functional>
-#include <stdexcept>
-#include <string>
 
 namespace drift::test {
 
@@ -37,6 +38,13 @@ inline std::string in_child(const std::function<std::string()>& action) {
   ::waitpid(child, &status, 0);
   if (status != 0) throw std::runtime_error("the child ended with status " + std::to_string(status));
   return text;
+}
+
+/// Every write beyond `bytes` of a file fails in this process, as it does when a disk is full.
+inline void limit_file_size(rlim_t bytes) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{bytes, bytes};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
 }  // namespace drift::test

@@ -5,11 +5,7 @@
 #include <boost/algorithm/string/replace.hpp>
 #include <boost/algorithm/string/trim.hpp>
 
-#include <map>
 #include <ostream>
-#include <sstream>
-#include <string>
-#include <vector>
 
 #include "tests/support/support.h"
 

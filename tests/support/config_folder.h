@@ -8,18 +8,23 @@
 
 #include <tests/support/support.h>
 
-#include <gmock/gmock.h>
-
-#include <filesystem>
-#include <string>
-#include <utility>
-#include <vector>
-
 namespace drift::test {
 
 /// A component that is known by its name and parameters only.
 inline void add(Registry& registry, ComponentKind kind, const std::string& name, std::vector<Parameter> params = {}) {
   registry.add(kind, name, "", std::move(params), {});
+}
+
+/// An algorithm of these parts.
+inline void add_algorithm(Registry& registry, const std::string& name, const std::string& masking,
+                          const std::string& loss, std::vector<AlgorithmPreset> presets = {}) {
+  registry.add_algorithm({.name = name,
+                          .doc = "",
+                          .paper = "",
+                          .masking = masking,
+                          .loss = loss,
+                          .presets = std::move(presets),
+                          .plugin = name});
 }
 
 /// What `--set` makes of each.

@@ -8,13 +8,6 @@
 #include <drift/error.h>
 #include <drift/task.h>
 
-#include <gtest/gtest.h>
-
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
-
 namespace drift::test {
 
 /// The task `dataset` and its list, under one name.

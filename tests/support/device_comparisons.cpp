@@ -1,9 +1,13 @@
 #include "tests/support/device_comparisons.h"
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
 
 #include "tests/support/alone.h"
 #include "tests/support/golden_backbones.h"
 #include "tests/support/plugins.h"
+#include "tests/support/rollouts.h"
 #include "tests/support/tiny_model.h"
+#include "tests/support/updates.h"
 
 #include <core/boundary/model_policy.h>
 #include <core/interface/sampling_operators.h>
@@ -11,25 +15,9 @@
 #include <core/update/policy_gradient.h>
 #include <core/update/update_batch.h>
 
-#include <drift/random.h>
 #include <drift/rollout.h>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/randn.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <functional>
 
 namespace drift::test {
 namespace {
@@ -80,22 +68,11 @@ class SquaredLoss final : public LossEstimator {
   bool with_entropy_;
 };
 
-/// All masked, and what was not yet there after one step and after two.
-MaskPlan three_views(const Trajectories& trajectories) {
-  MaskPlan plan;
-  plan.terms = 3;
-  plan.response_F = at::arange(kResponses, at::kLong).repeat_interleave(3);
-  plan.term_F = at::arange(3, at::kLong).repeat({kResponses});
-  plan.masked_FL = trajectories.step_BL.index_select(0, plan.response_F).to(at::kLong) >= plan.term_F.unsqueeze(1);
-  plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.response_F));
-  return plan;
-}
-
 /// What one update of one backbone is computed from: the same on every device.
 struct Update {
   explicit Update(const Model& model)
       : trajectories(make_trajectories(kResponses, kGroup, kPrompt, kLength, kTokens, 2)),
-        plan(three_views(trajectories)) {
+        plan(views_of_steps(trajectories, 3)) {
     trajectories.prompts.mask_BP = trajectories.prompts.mask_BP.clone();
     trajectories.prompts.mask_BP.narrow(0, 0, kGroup).narrow(1, 0, 2).fill_(false);  // two groups, one padded
     batch = update_batch(trajectories, at::arange(kResponses, at::kDouble) - 3.5, plan, kGroup);
@@ -151,13 +128,6 @@ HeadResult run_head(const at::Tensor& hidden_NH, const at::Tensor& weight_VH, co
   EXPECT_LT(distance(alone.logprob_E, scores.logprob_E.cpu()), 1e-2);
   EXPECT_LT(distance(alone.entropy_E, scores.entropy_E.cpu()), 1e-2);
   return {scores, hidden_gradient, weight_gradient};
-}
-
-at::Tensor uniforms(std::int64_t count) {
-  const RandomStream random(3, "uniforms");
-  auto values = at::empty({count}, at::kDouble);
-  for (std::int64_t m = 0; m < count; ++m) values.data_ptr<double>()[m] = random.uniform({0, m, 0, 0});
-  return values;
 }
 
 struct RolloutSettings {

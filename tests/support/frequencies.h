@@ -1,11 +1,10 @@
 #pragma once
 
-#include <gtest/gtest.h>
+#include "tests/support/support.h"
+
 #include <boost/math/distributions/chi_squared.hpp>
 
-#include <cstdint>
 #include <numeric>
-#include <vector>
 
 namespace drift::test {
 

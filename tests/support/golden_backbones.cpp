@@ -1,4 +1,5 @@
 #include "tests/support/golden_backbones.h"
+#include "tests/support/tensors.h"
 
 #include "tests/support/alone.h"
 #include "tests/support/plugins.h"
@@ -13,17 +14,7 @@
 
 #include <drift/cached_forward.h>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/mm.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/ones_like.h>
-
-#include <gtest/gtest.h>
-
-#include <nlohmann/json.hpp>
 
 namespace drift::test {
 namespace {

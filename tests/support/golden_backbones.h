@@ -3,17 +3,13 @@
 // The golden data of backbones, tests/golden/data: tiny checkpoints made with the original model code, and what that
 // code computes with them.
 
+#include "tests/support/support.h"
+
 #include <drift/model.h>
 #include <drift/params.h>
 
 #include <core/eval/logit_check.h>
 #include <core/io/adapter_files.h>
-
-#include <filesystem>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
 
 namespace drift::test {
 

@@ -2,11 +2,7 @@
 
 #include "tests/support/support.h"
 
-#include <algorithm>
 #include <charconv>
-#include <limits>
-#include <sstream>
-#include <stdexcept>
 
 namespace drift::test {
 namespace {

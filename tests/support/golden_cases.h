@@ -10,11 +10,7 @@
 // A case has a name, settings ("key value", after the first comma), and indented rows of numbers under a name. A "-" in
 // a row means a value that does not matter and reads as NaN.
 
-#include <filesystem>
-#include <map>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "tests/support/support.h"
 
 namespace drift::test {
 

@@ -1,4 +1,7 @@
 #include "tests/support/kernel_comparisons.h"
+#include "tests/support/rollouts.h"
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
 
 #include <core/interface/commit_operators.h>
 #include <core/interface/sampling_kernels.h>
@@ -9,28 +12,11 @@
 #include <core/kernels/nf4.h>
 #include <core/kernels/transformer_ops.h>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/autograd.h>
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <functional>
-#include <limits>
-#include <string>
-#include <vector>
 
 namespace drift::test {
 namespace {
@@ -242,13 +228,6 @@ void compare_head(const KernelMachine& machine) {
 }
 
 namespace {
-
-at::Tensor uniforms(std::int64_t count) {
-  const RandomStream random(3, "uniforms");
-  auto values = at::empty({count}, at::kDouble);
-  for (std::int64_t m = 0; m < count; ++m) values.data_ptr<double>()[m] = random.uniform({0, m, 0, 0});
-  return values;
-}
 
 SampledTokens drawn_by_kernels(const KernelMachine& machine, const at::Tensor& logits, const at::Tensor& row_M,
                                const at::Tensor& uniform_M, const SamplingOptions& options) {

@@ -4,8 +4,6 @@
 
 #include <core/plugin/plugin_loader.h>
 
-#include <stdexcept>
-
 namespace drift::test {
 
 const Registry& load_plugin(const std::string& name) {
@@ -17,6 +15,14 @@ const Registry& load_plugin(const std::string& name) {
     registry = std::move(fresh);
   }
   return *registry;
+}
+
+std::vector<std::string> plugin_names() {
+  std::vector<std::string> names;
+  for (const std::string& file : names_in(build_dir() / "lib/drift/plugins")) {
+    if (file.ends_with(".so")) names.push_back(file.substr(3, file.size() - 6));  // libNAME.so
+  }
+  return names;
 }
 
 const Registry& all_plugins() {

@@ -2,18 +2,19 @@
 
 // Components as the program gets them: from the plugin's file, through the loader, with checked parameters.
 
+#include "tests/support/support.h"
+
 #include <drift/registry.h>
 
 #include <core/base/component_host.h>
-
-#include <map>
-#include <memory>
-#include <string>
 
 namespace drift::test {
 
 /// The registry after loading lib/drift/plugins/libNAME.so of the build tree. Loaded once per process.
 const Registry& load_plugin(const std::string& name);
+
+/// The plugins of the build tree, sorted.
+std::vector<std::string> plugin_names();
 
 /// The registry after loading every plugin of the build tree.
 const Registry& all_plugins();

@@ -8,10 +8,6 @@
 
 #include <core/base/child_process.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <string>
-
 namespace drift::test {
 
 /// An interpreter whose package torch is that of this LibTorch; empty if there is none. Tests look at

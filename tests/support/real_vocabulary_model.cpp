@@ -11,12 +11,6 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include <nlohmann/json.hpp>
-
-#include <map>
-#include <memory>
-#include <string>
-
 namespace drift::test {
 namespace {
 

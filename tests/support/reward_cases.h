@@ -4,15 +4,8 @@
 
 #include <drift/random.h>
 #include <drift/reward.h>
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
 
-#include <map>
-#include <memory>
-#include <sstream>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"

@@ -1,4 +1,6 @@
 #include "tests/support/rollouts.h"
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
 
 #include "tests/support/plugins.h"
 
@@ -8,23 +10,9 @@
 
 #include <drift/rollout.h>
 
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/equal.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/full_like.h>
 #include <ATen/ops/log.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/stack.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <stdexcept>
 
 namespace drift::test {
 namespace {
@@ -202,6 +190,13 @@ std::vector<std::string> views_of(const MaskPlan& plan, std::int64_t response) {
     views.push_back(text);
   }
   return views;
+}
+
+at::Tensor uniforms(std::int64_t count) {
+  const RandomStream random(3, "uniforms");
+  auto values = at::empty({count}, at::kDouble);
+  for (std::int64_t m = 0; m < count; ++m) values.data_ptr<double>()[m] = random.uniform({0, m, 0, 0});
+  return values;
 }
 
 at::Tensor random_log_probs(const at::Tensor& target, std::uint64_t seed) {

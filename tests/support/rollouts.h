@@ -2,6 +2,8 @@
 
 // Small hand-written rollouts, and what masking strategies and losses make of them.
 
+#include "tests/support/support.h"
+
 #include <drift/loss_estimator.h>
 #include <drift/masking_strategy.h>
 #include <drift/model.h>
@@ -10,9 +12,6 @@
 #include <drift/trajectories.h>
 
 #include <atomic>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 namespace drift::test {
 
@@ -76,6 +75,9 @@ std::vector<double> numbers(const at::Tensor& tensor, std::int64_t row);
 at::Tensor vector_tensor(const std::vector<double>& values);
 /// A float64 matrix.
 at::Tensor matrix_tensor(const std::vector<std::vector<double>>& rows);
+
+/// Uniform draws of one stream, float64.
+at::Tensor uniforms(std::int64_t count);
 
 /// Random log-probabilities (of 0.02 to 0.99) at the true positions of `target`, 0 elsewhere; float64.
 at::Tensor random_log_probs(const at::Tensor& target, std::uint64_t seed);

@@ -6,10 +6,6 @@
 
 #include <core/base/child_process.h>
 
-#include <memory>
-#include <string>
-#include <vector>
-
 namespace drift::test {
 
 /// munged, slurmctld and slurmd with a configuration, ports and a socket of their own, in a temporary folder. They and

@@ -4,11 +4,8 @@
 
 #include <core/io/checkpoint_weights.h>
 
-#include <nlohmann/json.hpp>
-
 #include <array>
 #include <cstdio>
-#include <fstream>
 
 namespace drift::test {
 namespace {

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <string>
-#include <vector>
+#include "tests/support/support.h"
 
 // Checkpoints as large as real ones that take next to no space on disk: all weights are zero, in files with holes. Who
 // reads them still reads every page.

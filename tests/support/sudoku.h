@@ -5,12 +5,7 @@
 #include <drift/reward.h>
 #include <drift/task.h>
 
-#include <map>
-#include <memory>
-#include <nlohmann/json.hpp>
-#include <string>
 #include <type_traits>
-#include <vector>
 
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"

@@ -77,6 +77,21 @@ std::string error_of(const std::function<void()>& action) {
   }
 }
 
+std::string what_of(const std::function<void()>& action) {
+  try {
+    action();
+    return "no error";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+std::set<std::string> names_in(const std::filesystem::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.insert(entry.path().filename());
+  return names;
+}
+
 std::string read_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw std::runtime_error("cannot read " + path.string());

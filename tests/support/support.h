@@ -74,6 +74,11 @@ CommandResult run_command(const std::string& command);
 
 /// What the Error says that `action` ends with, and its hint; empty if it ends with none.
 std::string error_of(const std::function<void()>& action);
+/// The same without the hint; "no error" if it ends with none.
+std::string what_of(const std::function<void()>& action);
+
+/// What is in a folder, by name.
+std::set<std::string> names_in(const std::filesystem::path& folder);
 
 std::string read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, const std::string& content);

@@ -2,14 +2,10 @@
 
 // Items of tasks, and what holds for every task that makes its own.
 
+#include "tests/support/support.h"
+
 #include <drift/error.h>
 #include <drift/task.h>
-#include <gmock/gmock.h>
-
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace drift::test {
 

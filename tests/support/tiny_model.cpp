@@ -1,17 +1,9 @@
 #include "tests/support/tiny_model.h"
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/embedding.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/ones_like.h>
 #include <ATen/ops/tanh.h>
-#include <ATen/ops/zeros.h>
-
-#include <algorithm>
-#include <cmath>
 
 namespace drift::test {
 

@@ -10,7 +10,7 @@ namespace drift::test {
 /// A model of a few numbers whose every output depends on every token of the sequence: hidden = tanh(embedding +
 /// position + mean of all embeddings, mixed). Any type, so that gradients can be checked in float64. Mask id 1, pad and
 /// end id 0.
-class TinyModel final : public Model {
+class TinyModel : public Model {
  public:
   TinyModel(std::int64_t vocabulary, std::int64_t hidden, at::ScalarType type,
             PredictionRow row = PredictionRow::kSame);

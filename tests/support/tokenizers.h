@@ -2,12 +2,10 @@
 
 // Small tokenizers for the tests of core/text.
 
+#include "tests/support/support.h"
+
 #include <core/text/tokenizer.h>
 #include <drift/error.h>
-
-#include <nlohmann/json.hpp>
-
-#include <string>
 
 namespace drift::test {
 
@@ -27,12 +25,7 @@ inline Tokenizer open_tokenizer(const nlohmann::json& file) { return Tokenizer::
 
 /// What opening this text as a tokenizer.json says is wrong.
 inline std::string tokenizer_error(const std::string& file) {
-  try {
-    Tokenizer::parse(file, "tokenizer.json");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return what_of([&] { Tokenizer::parse(file, "tokenizer.json"); });
 }
 
 /// What is wrong when the value at a place of the small tokenizer.json is another.

@@ -6,16 +6,8 @@
 
 #include <core/record/event_record.h>
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <initializer_list>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace drift::test {
 

@@ -1,4 +1,5 @@
 #include "tests/support/training_run.h"
+#include "tests/support/support.h"
 
 #include <fcntl.h>
 #include <unistd.h>

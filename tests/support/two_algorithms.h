@@ -2,13 +2,11 @@
 
 // Components without code, and runs that choose among them, for tests of how a configuration is resolved.
 
+#include "tests/support/support.h"
+
 #include <core/config/run_config.h>
 
 #include <tests/support/config_folder.h>
-
-#include <filesystem>
-#include <string>
-#include <vector>
 
 namespace drift::test {
 
@@ -41,31 +39,16 @@ inline Registry two_algorithms() {
       {{"beta", 0.0, "weight of the KL", at_least(0)},
        {"norm", "sample", "what divides the sum", one_of({"sample", "token"})}});
   add(registry, ComponentKind::kLossEstimator, "smooth", {{"beta", 2.0, "curvature", at_least(0)}});
-  registry.add_algorithm({.name = "steps",
-                          .doc = "",
-                          .paper = "",
-                          .masking = "steps",
-                          .loss = "steps",
-                          .presets = {preset("paper",
-                                             "advantage.std = \"population\"\nalgorithm.loss.beta = 0.01\n"
-                                             "optional.rollout.width = 2\n"),
-                                      preset("release", "algorithm.masking.mask_num = 4\n"),
-                                      preset("misspelt", "extends = \"release\"\n[train]\nstpes = 4\n")},
-                          .plugin = "steps"});
-  registry.add_algorithm({.name = "everything",
-                          .doc = "",
-                          .paper = "",
-                          .masking = "everything",
-                          .loss = "smooth",
-                          .presets = {preset("paper", "train.inner_iterations = 12\nrollout.height = 2\n")},
-                          .plugin = "everything"});
-  registry.add_algorithm({.name = "borrowed",
-                          .doc = "",
-                          .paper = "",
-                          .masking = "of_another_plugin",
-                          .loss = "smooth",
-                          .presets = {preset("paper", "algorithm.masking.p_prompt = 0.3\n")},
-                          .plugin = "everything"});
+  add_algorithm(registry, "steps", "steps", "steps",
+                {preset("paper",
+                        "advantage.std = \"population\"\nalgorithm.loss.beta = 0.01\n"
+                        "optional.rollout.width = 2\n"),
+                 preset("release", "algorithm.masking.mask_num = 4\n"),
+                 preset("misspelt", "extends = \"release\"\n[train]\nstpes = 4\n")});
+  add_algorithm(registry, "everything", "everything", "smooth",
+                {preset("paper", "train.inner_iterations = 12\nrollout.height = 2\n")});
+  add_algorithm(registry, "borrowed", "of_another_plugin", "smooth",
+                {preset("paper", "algorithm.masking.p_prompt = 0.3\n")});
   return registry;
 }
 

@@ -1,27 +1,15 @@
 // One projection with a low-rank adapter: what it computes, its gradients, and what it leaves out in training.
 
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
+
 #include <core/nn/dropout.h>
 #include <core/nn/projection.h>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/equal.h>
 #include <ATen/ops/mm.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/tensor.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <functional>
-#include <memory>
-#include <vector>
 
 namespace drift::nn::adapter_projection_test {
 namespace {

@@ -4,7 +4,9 @@
 #include "tests/support/alone.h"
 #include "tests/support/golden_backbones.h"
 #include "tests/support/support.h"
+#include "tests/support/tensors.h"
 #include "tests/support/tiny_model.h"
+#include "tests/support/updates.h"
 
 #include <core/base/adapters.h>
 #include <core/base/trainable.h>
@@ -16,24 +18,9 @@
 
 #include <drift/error.h>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/ones.h>
-
-#include <gmock/gmock.h>
-
-#include <limits>
-
 namespace drift::adapters_test {
-namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
+using namespace testing;
 
 const std::vector<std::string> kModules = {"layers.0.attention.q_proj", "layers.0.attention.v_proj",
                                            "layers.0.mlp.up_proj",      "layers.1.attention.q_proj",
@@ -61,21 +48,15 @@ TEST(Rank, AboveTheSmallerSideOfSomeWeightsIsTold) {
 }
 
 TEST(Targets, OfAnotherNameAreRefusedWithTheNearest) {
-  try {
-    target_modules({"v_proj", "q_prj"}, kModules);
-    FAIL() << "it was taken";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("adapter.targets: `q_prj` is none of the model's projections"));
-    EXPECT_THAT(error.hint(), HasSubstr("did you mean `q_proj`?"));
-  }
-  try {
-    target_modules({"layers.9.attention.q_proj"}, kModules);
-    FAIL() << "it was taken";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.hint(), HasSubstr("did you mean `layers.0.attention.q_proj`?"));
-    EXPECT_THAT(error.hint(), HasSubstr("projections of each layer: q_proj, v_proj, up_proj"));
-    EXPECT_THAT(error.hint(), Not(HasSubstr(kModules[4]))) << "a large model has hundreds";
-  }
+  EXPECT_THAT(test::error_of([] {
+                target_modules({"v_proj", "q_prj"}, kModules);
+              }),
+              AllOf(HasSubstr("adapter.targets: `q_prj` is none of the model's projections"),
+                    HasSubstr("did you mean `q_proj`?")));
+  EXPECT_THAT(test::error_of([] { target_modules({"layers.9.attention.q_proj"}, kModules); }),
+              AllOf(HasSubstr("did you mean `layers.0.attention.q_proj`?"),
+                    HasSubstr("projections of each layer: q_proj, v_proj, up_proj"), Not(HasSubstr(kModules[4]))))
+      << "a large model has hundreds";
   EXPECT_THROW(target_modules({"proj"}, kModules), Error);  // a part of a word is no name
   EXPECT_THROW(target_modules({}, kModules), Error);
 }
@@ -182,12 +163,8 @@ TEST_P(AdaptedModel, OfAnotherCheckpointIsNotMerged) {
   stranger[0].name = "model.elsewhere.lora_A.weight";
   stranger[1].name = "model.elsewhere.lora_B.weight";
   write_adapter_files(folder.path(), description_, stranger);
-  try {
-    merge_adapter(checkpoint(), folder.path(), folder.path() / "merged");
-    FAIL() << "it was merged";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("missing: `model.elsewhere.weight`"));
-  }
+  EXPECT_THAT(test::what_of([&] { merge_adapter(checkpoint(), folder.path(), folder.path() / "merged"); }),
+              HasSubstr("missing: `model.elsewhere.weight`"));
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "merged"));
 }
 
@@ -197,12 +174,7 @@ class Update : public AdaptedModel {
 
   Update() : trajectories_(test::make_trajectories(kResponses, 2, kPrompt, kLength, 60, 2)) {
     move_adapters();
-    plan_.terms = 2;
-    plan_.response_F = at::arange(kResponses, at::kLong).repeat_interleave(2);
-    plan_.term_F = at::arange(2, at::kLong).repeat({kResponses});
-    plan_.masked_FL =
-        trajectories_.step_BL.index_select(0, plan_.response_F).to(at::kLong) >= plan_.term_F.unsqueeze(1);
-    plan_.target_FL = plan_.masked_FL;
+    plan_ = test::views_of_steps(trajectories_, 2);
     batch_ = update_batch(trajectories_, at::arange(kResponses, at::kFloat) - 1.5, plan_, /*group_size=*/2);
   }
 
@@ -280,12 +252,7 @@ class SavedAdapter : public testing::Test {
     test::write_file(folder_.path() / "adapter_config.json", config);
     std::filesystem::copy_file(golden / "adapter_model.safetensors", folder_.path() / "adapter_model.safetensors",
                                std::filesystem::copy_options::overwrite_existing);
-    try {
-      read_adapter(folder_.path());
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "it was read";
+    return test::what_of([&] { read_adapter(folder_.path()); });
   }
 
   test::TemporaryFolder folder_;
@@ -302,7 +269,7 @@ TEST_F(SavedAdapter, OfAKindThatIsNotComputedIsRefusedByItsKey) {
 
 TEST_F(SavedAdapter, WithAKeyThatNobodyKnowsIsRefusedUnlessItIsOff) {
   EXPECT_THAT(message("\"use_dora\": false", "\"use_sora\": true"), HasSubstr("`use_sora` = true is unknown"));
-  EXPECT_EQ(message("\"use_dora\": false", "\"use_sora\": false, \"sora_config\": null"), "it was read");
+  EXPECT_EQ(message("\"use_dora\": false", "\"use_sora\": false, \"sora_config\": null"), "no error");
 }
 
 TEST_F(SavedAdapter, WhoseNumbersAreDamagedIsRefusedByTheKey) {
@@ -319,12 +286,8 @@ TEST_F(SavedAdapter, OfARunIsLookedForInItsCheckpoints) {
   const auto last = folder_.path() / "checkpoints/last";
   std::filesystem::create_directories(last);
   std::filesystem::copy(test::source_dir() / "tests/golden/adapters/llada_all", last);
-  try {
-    read_adapter(folder_.path());
-    FAIL() << "it was read";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.hint(), HasSubstr("give its checkpoint: " + last.string()));
-  }
+  EXPECT_THAT(test::error_of([&] { read_adapter(folder_.path()); }),
+              HasSubstr("give its checkpoint: " + last.string()));
 }
 
 TEST_F(SavedAdapter, ThatIsNotThereIsSaidSo) {
@@ -332,5 +295,4 @@ TEST_F(SavedAdapter, ThatIsNotThereIsSaidSo) {
   EXPECT_THROW(read_adapter(folder_.path()), Error);
 }
 
-}  // namespace
 }  // namespace drift::adapters_test

@@ -1,24 +1,14 @@
 // Every alarm on made-up metrics: it is raised where its sign appears, says what was found, and stays silent elsewhere.
 
+#include "tests/support/support.h"
+
 #include <core/config/schema.h>
 #include <core/record/alarms.h>
 #include <core/record/step_record.h>
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <string>
-#include <vector>
-
 namespace drift::alarms_test {
-namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using namespace testing;
 
 AlarmLimits defaults() { return settings_from<AlarmLimits>(Parameters(find_section("alarms")->keys)); }
 
@@ -85,29 +75,20 @@ TEST(Alarms, EqualGroups) {
       << "later, the model may solve nearly all";
 }
 
-TEST(Alarms, EntropyCollapse) {
+TEST(Alarms, EntropyCollapseAndKlBlowup) {
   EXPECT_THAT(raised(60, [](StepRecord& step) { step.token_surprisal = step.step > 30 ? 0 : 0.5; }),
               ElementsAre("entropy_collapse 39"))
       << "0.5 x 1/10 is the first mean below 0.2 x 0.5";
-}
-
-TEST(Alarms, KlBlowup) {
   const auto blows_up = [](StepRecord& step) { step.loss_metrics["kl"] = step.step > 30 ? 11 : 0; };
   EXPECT_THAT(raised(60, blows_up), ElementsAre("kl_blowup 31"));
   EXPECT_THAT(alarms_of(run_of(31, blows_up), defaults()).back().found, "the KL is 1.1, mean of 10 steps");
 }
 
-TEST(Alarms, SameResponses) {
+TEST(Alarms, SameResponsesRolloutGapAndThroughputDrop) {
   EXPECT_THAT(raised(60, [](StepRecord& step) { step.same_responses = 1; }), ElementsAre("same_responses 1"));
   EXPECT_THAT(raised(60, [](StepRecord& step) { step.same_responses = 0.95; }), IsEmpty())
       << "short right responses repeat";
-}
-
-TEST(Alarms, RolloutGap) {
   EXPECT_THAT(raised(60, [](StepRecord& step) { step.rollout_gap = 0.2; }), ElementsAre("rollout_gap 1"));
-}
-
-TEST(Alarms, ThroughputDrop) {
   EXPECT_THAT(raised(60, [](StepRecord& step) { step.tokens_per_second = step.step > 30 ? 100 : 1000; }),
               ElementsAre("throughput_drop 36"));
 }
@@ -145,5 +126,4 @@ TEST(Alarms, OfAnOlderRunAreThoseThatItWasWatchedFor) {
   EXPECT_THAT(alarms_of(read, defaults()), SizeIs(1));
 }
 
-}  // namespace
 }  // namespace drift::alarms_test

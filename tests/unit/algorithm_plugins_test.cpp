@@ -7,24 +7,14 @@
 #include <core/base/component_host.h>
 #include <core/config/preset.h>
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <set>
-
 namespace drift::algorithm_plugins_test {
-namespace {
 
 /// Plugins of the build tree that bring an algorithm.
 std::vector<std::string> algorithm_plugins() {
   std::vector<std::string> names;
-  for (const auto& file : std::filesystem::directory_iterator(test::build_dir() / "lib/drift/plugins")) {
-    if (file.path().extension() != ".so") continue;
-    const std::string name = file.path().stem().string().substr(3);  // libNAME.so
+  for (const std::string& name : test::plugin_names()) {
     if (!test::load_plugin(name).algorithms().empty()) names.push_back(name);
   }
-  std::sort(names.begin(), names.end());
   return names;
 }
 
@@ -112,5 +102,4 @@ TEST(AlgorithmPlugins, TheAlgorithmsPageNamesEveryOptionComponentAndPreset) {
   }
 }
 
-}  // namespace
 }  // namespace drift::algorithm_plugins_test

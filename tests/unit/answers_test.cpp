@@ -1,13 +1,10 @@
 // Where a response holds its answer: the last box, the last <answer> block.
 
-#include <drift/answers.h>
-#include <gmock/gmock.h>
+#include "tests/support/support.h"
 
-#include <string>
-#include <string_view>
+#include <drift/answers.h>
 
 namespace drift::answers_test {
-namespace {
 
 /// "-": no mark; "content": closed; "content…": the last one is not; "…": and none is.
 std::string told(const MarkedAnswer& answer) {
@@ -58,5 +55,4 @@ TEST(Answers, TheLastBlockIsFound) {
   EXPECT_EQ(block(""), "-");
 }
 
-}  // namespace
 }  // namespace drift::answers_test

@@ -4,7 +4,6 @@
 #include <tests/support/child.h>
 #include <tests/support/support.h>
 
-#include <gmock/gmock.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -12,29 +11,19 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <fstream>
-#include <set>
 
 namespace drift::atomic_test {
-namespace {
+
+using namespace testing;
 
 namespace fs = std::filesystem;
 using test::error_of;
 using test::in_child;
+using test::limit_file_size;
+using test::names_in;
 using test::read_file;
 using test::TemporaryFolder;
 using test::write_file;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
-
-std::set<std::string> names_in(const fs::path& folder) {
-  std::set<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
-  return names;
-}
 
 class Atomic : public ::testing::Test {
  protected:
@@ -130,13 +119,6 @@ TEST_F(Atomic, WrongPathsSayWhatIsWrong) {
   EXPECT_EQ(read_file(path("file")), "old");
 }
 
-// Every write beyond `bytes` of a file fails, as it does when a disk is full.
-void limit_file_size(rlim_t bytes) {
-  std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit limit{bytes, bytes};
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 TEST_F(Atomic, AWriteThatFailsAfterAnyNumberOfBytesLeavesTheOldFile) {
   write_file_atomically(path("file"), "old");
   const std::string content(1000, 'x');
@@ -219,5 +201,4 @@ TEST_F(Atomic, WhatIsStillOpenIsLeftForTheNextSweep) {
   EXPECT_THAT(names_in(path("runs")), IsEmpty());
 }
 
-}  // namespace
 }  // namespace drift::atomic_test

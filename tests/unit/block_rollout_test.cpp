@@ -6,32 +6,17 @@
 #include "tests/support/frequencies.h"
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
 #include "tests/support/tiny_model.h"
 
 #include <core/boundary/model_policy.h>
 
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/log_softmax.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/softmax.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
 
 namespace drift::block_rollout_test {
-namespace {
 
 constexpr std::int64_t kVocabulary = 9, kPrompt = 5, kLength = 12, kBlock = 4;
 
@@ -54,53 +39,6 @@ Trajectories generate(const Model& model, const Prompts& given, const std::map<s
 struct BlockRolloutTest : ::testing::Test {
   test::TinyModel model{kVocabulary, 6, at::kFloat};
 };
-
-TEST_F(BlockRolloutTest, FillsEveryPositionBlockAfterBlock) {
-  for (const auto* remasking : {"low_confidence", "margin", "negative_entropy", "random"}) {
-    const auto made = generate(model, prompts(3, 4), settings({{"remasking", remasking}}));
-    EXPECT_TRUE((made.tokens_BL != model.traits().mask_id).all().item<bool>());
-    for (std::int64_t b = 0; b < 12; ++b) {
-      for (std::int64_t block = 1; block < kLength / kBlock; ++block) {
-        const auto before = made.step_BL[b].narrow(0, (block - 1) * kBlock, kBlock).max().item<int>();
-        const auto after = made.step_BL[b].narrow(0, block * kBlock, kBlock).min().item<int>();
-        EXPECT_LT(before, after) << remasking;
-      }
-      EXPECT_EQ(made.step_BL[b].max().item<int>() + 1, made.forwards_B[b].item<std::int64_t>())
-          << "a forward that committed nothing";
-    }
-  }
-}
-
-TEST_F(BlockRolloutTest, ARowIsTheSameAloneInAnyBatchOnAnyThreads) {
-  const auto all = prompts(4, 4);
-  const auto whole = generate(model, all, settings());
-  const auto take = [&](std::int64_t first, std::int64_t count) {
-    return Prompts{all.tokens_BP.narrow(0, first, count), all.mask_BP.narrow(0, first, count),
-                   all.group_B.narrow(0, first, count)};
-  };
-  for (const std::int64_t b : {0, 5, 15}) {
-    const auto alone = generate(model, take(b, 1), settings(), b);
-    EXPECT_TRUE(at::equal(alone.tokens_BL[0], whole.tokens_BL[b])) << b;
-    EXPECT_TRUE(at::equal(alone.step_BL[0], whole.step_BL[b])) << b;
-  }
-  const int threads = at::get_num_threads();
-  at::set_num_threads(1);
-  EXPECT_TRUE(test::same_responses(generate(model, all, settings()), whole));
-  at::set_num_threads(threads);
-}
-
-TEST_F(BlockRolloutTest, PaddingOnTheLeftChangesNothing) {
-  const auto plain = prompts(2, 2);
-  auto padded = plain;
-  padded.tokens_BP = at::cat({at::zeros({4, 3}, at::kLong), plain.tokens_BP}, 1);
-  padded.mask_BP = at::cat({at::zeros({4, 3}, at::kBool), plain.mask_BP}, 1);
-  EXPECT_TRUE(test::same_responses(generate(model, padded, settings()), generate(model, plain, settings())));
-}
-
-TEST_F(BlockRolloutTest, ResponsesOfAGroupDiffer) {
-  const auto made = generate(model, prompts(1, 8), settings());
-  EXPECT_FALSE(at::equal(made.tokens_BL[0], made.tokens_BL[1]));
-}
 
 TEST_F(BlockRolloutTest, GreedyIgnoresTheRandomPoint) {
   const auto greedy = settings({{"temperature", 0.0}});
@@ -159,15 +97,12 @@ TEST_F(BlockRolloutTest, ALengthThatBlocksDoNotDivideIsRefused) {
 }
 
 TEST_F(BlockRolloutTest, ACacheOfAModelWithoutOneIsRefusedByName) {
-  for (const auto* cache : {"prefix", "dual"}) {
-    try {
-      generate(model, prompts(1, 2), settings({{"cache", cache}}));
-      FAIL() << cache;
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), testing::HasSubstr("the model family tiny keeps no keys and values"));
-      EXPECT_THAT(error.hint(), testing::HasSubstr("rollout.cache = \"none\""));
-    }
-  }
+  for (const auto* cache : {"prefix", "dual"})
+    EXPECT_THAT(test::error_of([&] {
+                  generate(model, prompts(1, 2), settings({{"cache", cache}}));
+                }),
+                testing::AllOf(testing::HasSubstr("the model family tiny keeps no keys and values"),
+                               testing::HasSubstr("rollout.cache = \"none\"")));
 }
 
 TEST_F(BlockRolloutTest, ACancelledRolloutEndsWithEveryKindOfQuirk) {
@@ -344,5 +279,4 @@ TEST_F(BlockRolloutTest, ModelsThatAreNotFiniteStopTheRollout) {
   EXPECT_THROW(generate(model, prompts(1, 2), settings()), Error);
 }
 
-}  // namespace
 }  // namespace drift::block_rollout_test

@@ -8,7 +8,6 @@
 #include <gmock/gmock.h>
 
 namespace drift::byte_tokenizer_test {
-namespace {
 
 Tokenizer made(std::int64_t vocabulary) {
   return Tokenizer::parse(byte_tokenizer_json({{3, "<|mask|>"}, {400, "<|end|>"}}, vocabulary), "made");
@@ -46,5 +45,4 @@ TEST(ByteTokenizer, NeedsRoomForTheBytes) {
   EXPECT_THROW(byte_tokenizer_json({{0, "<|end|>"}}, 256), Error);
 }
 
-}  // namespace
 }  // namespace drift::byte_tokenizer_test

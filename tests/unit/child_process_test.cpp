@@ -1,16 +1,12 @@
+#include "tests/support/support.h"
+
 #include <core/base/child_process.h>
 
 #include <drift/error.h>
 
-#include <gmock/gmock.h>
-
 #include <unistd.h>
 
-#include <cstdlib>
-#include <string>
-
 namespace drift::child_process_test {
-namespace {
 
 using testing::HasSubstr;
 
@@ -89,5 +85,4 @@ TEST(ShellCommand, QuotesWhatAShellWouldTakeApart) {
   EXPECT_EQ(run(shell(shell_command(words))).output, "|two words|it's|$HOME|a\"b|*|\\|");
 }
 
-}  // namespace
 }  // namespace drift::child_process_test

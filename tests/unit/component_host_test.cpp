@@ -1,24 +1,17 @@
 // What a component gets from the program that runs it.
 
+#include "tests/support/alone.h"
+#include "tests/support/support.h"
+
 #include <core/base/component_host.h>
 #include <core/base/log.h>
 
 #include <drift/error.h>
 #include <drift/reward.h>
 
-#include "tests/support/alone.h"
-
-#include <gmock/gmock.h>
-
-#include <string>
-#include <vector>
-
 namespace drift::component_host_test {
-namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::Pair;
+using namespace testing;
 
 class Speaker final : public Reward {
  public:
@@ -95,5 +88,4 @@ TEST_F(ComponentHostTest, StreamsDependOnSeedComponentAndName) {
 
 TEST_F(ComponentHostTest, AComponentNeedNotTakeItsHost) { EXPECT_NE(make("silent"), nullptr); }
 
-}  // namespace
 }  // namespace drift::component_host_test

@@ -1,18 +1,13 @@
+#include "tests/support/support.h"
+
 #include <core/config/document.h>
 #include <core/config/nearest.h>
 
 #include <tests/support/config_folder.h>
 
-#include <gmock/gmock.h>
-
-#include <string>
-#include <vector>
-
 namespace drift::config_document_test {
-namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using namespace testing;
 
 class Document : public test::ConfigFolder {
  protected:
@@ -78,7 +73,7 @@ TEST_F(Document, BrokenSets) {
   EXPECT_THAT(mistakes("", {ConfigOverride::from_set("x..key=1")}), HasSubstr("`x..key` is not a key"));
 }
 
-TEST_F(Document, ASyntaxError) {
+TEST_F(Document, MistakesInFilesAreShownAtTheirPlace) {
   EXPECT_EQ(mistakes(write("run.toml", "[train]\nsteps = 08\n")),
             R"(error: not valid TOML: leading zeroes are prohibited
   --> run.toml:2:11
@@ -86,9 +81,6 @@ TEST_F(Document, ASyntaxError) {
  2 | steps = 08
    |           ^
 )");
-}
-
-TEST_F(Document, AMissingFile) {
   EXPECT_THAT(mistakes(folder_.path() / "none.toml"), HasSubstr("error: cannot read `none.toml`"));
   EXPECT_EQ(mistakes(write("run.toml", "extends = [\"models/none.toml\"]\n")), R"(error: cannot read `models/none.toml`
   --> run.toml:1:12
@@ -96,9 +88,6 @@ TEST_F(Document, AMissingFile) {
  1 | extends = ["models/none.toml"]
    |            ^^^^^^^^^^^^^^^^^^
 )");
-}
-
-TEST_F(Document, ACycle) {
   write("a.toml", "extends = [\"b.toml\"]\n");
   const auto file = write("b.toml", "extends = [\"a.toml\"]\n");
   EXPECT_EQ(mistakes(file), R"(error: `b.toml` extends itself
@@ -108,9 +97,6 @@ TEST_F(Document, ACycle) {
    |            ^^^^^^^^
    = the cycle: b.toml -> a.toml -> b.toml
 )");
-}
-
-TEST_F(Document, ExtendsIsAListOfFiles) {
   EXPECT_THAT(mistakes(write("run.toml", "extends = \"a.toml\"\n")), HasSubstr("`extends` must be a list of files"));
 }
 
@@ -155,15 +141,12 @@ TEST_F(Document, AChainOfThousandsOfFilesIsAMistake) {
   EXPECT_THAT(mistakes(folder_.path() / "0.toml"), HasSubstr("files extend each other more than 64 deep"));
 }
 
-TEST_F(Document, OfManyMistakesTheFirstTwentyAreShown) {
+TEST_F(Document, OfManyMistakesTheFirstTwentyAreShownAndOfLongNamesAPart) {
   std::string list;
   for (int i = 0; i < 100000; ++i) list += "\"m" + std::to_string(i) + ".toml\",";
   const std::string text = mistakes(write("many.toml", "extends = [" + list + "]\n"));
   EXPECT_THAT(text, HasSubstr("and 99980 more mistakes"));
   EXPECT_LT(text.size(), 10000u);
-}
-
-TEST_F(Document, ANameOfMegabytesIsShownInPart) {
   const std::string file = write("long.toml", "a = 1\n[\"" + std::string(2'000'000, 'k') + "\"\n").string();
   EXPECT_LT(mistakes(file).size(), 20'000u);
   EXPECT_LT(mistakes("", {ConfigOverride::from_set(std::string(100'000, 'k') + ".=1")}).size(), 20'000u);
@@ -184,5 +167,4 @@ TEST(NearestName, SuggestsOnlyWhatIsNear) {
   EXPECT_EQ(nearest_name("", names), "");
 }
 
-}  // namespace
 }  // namespace drift::config_document_test

@@ -1,14 +1,12 @@
 // What is said of mistakes in a configuration.
 
+#include "tests/support/support.h"
+
 #include <core/config/run_config.h>
 
 #include <tests/support/two_algorithms.h>
 
-#include <string>
-#include <vector>
-
 namespace drift::config_mistakes_test {
-namespace {
 
 using ConfigMistakes = test::Config;
 using testing::HasSubstr;
@@ -25,7 +23,7 @@ TEST_F(ConfigMistakes, AnAlgorithmWhosePartAnotherPluginShouldBring) {
   EXPECT_EQ(mistakes("[algorithm]\nname = \"borrowed\"\n[algorithm.masking]\nname = \"everything\"\n"), "no mistake");
 }
 
-TEST_F(ConfigMistakes, AnUnknownParameter) {
+TEST_F(ConfigMistakes, UnknownParametersKeysAndSections) {
   EXPECT_EQ(mistakes("\n[algorithm.masking]\nmask_nun = 4\n"),
             R"(error: unknown parameter `mask_nun` of masking strategy `steps`
   --> run.toml:4:1
@@ -34,9 +32,6 @@ TEST_F(ConfigMistakes, AnUnknownParameter) {
    | ^^^^^^^^ did you mean `mask_num`?
    = parameters of `steps`: mask_num, tau    (drift plugin info steps)
 )");
-}
-
-TEST_F(ConfigMistakes, AnUnknownKeyOfTheCore) {
   EXPECT_THAT(mistakes("[advantage]\nstdd = \"none\"\n"), R"(error: unknown key `stdd` in [advantage]
   --> run.toml:3:1
    |
@@ -46,18 +41,12 @@ TEST_F(ConfigMistakes, AnUnknownKeyOfTheCore) {
 )");
   EXPECT_THAT(mistakes("[run]\nlearning_rate = 1.0\n"),
               HasSubstr("^^^^^^^^^^^^^ it belongs to [value], [train], [pretrain]\n"));
-}
-
-TEST_F(ConfigMistakes, AnUnknownSection) {
   EXPECT_THAT(mistakes("[trian]\nsteps = 4\n"), HasSubstr(R"(error: unknown section [trian]
   --> run.toml:2:2
    |
  2 | [trian]
    |  ^^^^^ did you mean [train]?
    = sections: run, plugins, model,)"));
-}
-
-TEST_F(ConfigMistakes, ASectionOfAnotherKindOfFile) {
   EXPECT_THAT(mistakes("[suite]\ntasks = []\n"), HasSubstr(R"(error: unknown section [suite]
   --> run.toml:2:2
    |
@@ -160,5 +149,4 @@ TEST_F(ConfigMistakes, AMissingCheckpointIsFoundBeforeAnythingRuns) {
   EXPECT_EQ(mistakes("[model]\npath = \"nowhere\"\n", {"model.initialize=random", "model.name=toy"}), "no mistake");
 }
 
-}  // namespace
 }  // namespace drift::config_mistakes_test

@@ -1,21 +1,15 @@
 // Where the values of a configuration come from.
 
+#include "tests/support/support.h"
+
 #include <core/config/run_config.h>
 
 #include <tests/support/two_algorithms.h>
 
-#include <algorithm>
-#include <string>
-#include <vector>
-
 namespace drift::config_resolve_test {
-namespace {
 
 using test::Config;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::MatchesRegex;
-using testing::StartsWith;
+using namespace testing;
 
 std::string origin_of(const RunConfig& config, const std::string& section, const std::string& name) {
   for (const ResolvedSection& s : config.sections()) {
@@ -108,13 +102,8 @@ TEST_F(Config, WhatWasWrittenForAnotherComponentStaysWhereTheNewOneTakesIt) {
   test::add(
       registry_, ComponentKind::kRollout, "rows",
       {{"length", 256, "response positions", between(16, 512)}, {"temperature", 0.5, "of sampling", at_least(0)}});
-  registry_.add_algorithm({.name = "rowwise",
-                           .doc = "",
-                           .paper = "",
-                           .masking = "steps",
-                           .loss = "smooth",
-                           .presets = {test::preset("paper", "rollout.length = 128\nalgorithm.loss.beta = 0.5\n")},
-                           .plugin = "steps"});
+  test::add_algorithm(registry_, "rowwise", "steps", "smooth",
+                      {test::preset("paper", "rollout.length = 128\nalgorithm.loss.beta = 0.5\n")});
   const RunConfig config =
       resolve_text("[rollout]\nlength = 24\n[evaluation.rollout]\ntemperature = 0\n[algorithm.loss]\nbeta = 0.25\n",
                    {"rollout.name=rows", "algorithm.name=rowwise"});
@@ -175,13 +164,8 @@ TEST_F(Config, PartsOfALossDivideTheGroup) {
   test::add(registry_, ComponentKind::kLossEstimator, "parts",
             {{"micro_batch", 0, "responses that are averaged together", at_least(0)},
              {"norm", "token", "what divides the sum", one_of({"sample", "token"})}});
-  registry_.add_algorithm({.name = "parted",
-                           .doc = "",
-                           .paper = "",
-                           .masking = "steps",
-                           .loss = "parts",
-                           .presets = {test::preset("paper", "algorithm.loss.micro_batch = 6\n")},
-                           .plugin = "steps"});
+  test::add_algorithm(registry_, "parted", "steps", "parts",
+                      {test::preset("paper", "algorithm.loss.micro_batch = 6\n")});
   const auto part = [&](const std::vector<std::string>& sets, const std::string& content = "") {
     std::vector<std::string> all = {"algorithm.name=parted"};
     all.insert(all.end(), sets.begin(), sets.end());
@@ -236,15 +220,12 @@ TEST_F(Config, OptionalSettingsAreForTheComponentsThatHaveThem) {
   EXPECT_THAT(mistakes("[optional]\ntrain.stpes = 1\n"), HasSubstr("unknown key `stpes` in [train]"));
 }
 
-TEST_F(Config, NamingTheSameComponentAgainChangesNothing) {
+TEST_F(Config, NamingTheSameComponentAgainChangesNothingAndAnotherForEvaluationStartsFromWhatWasWrittenForTraining) {
   const std::string content = "[rollout]\nlength = 8\n[evaluation.rollout]\ntemperature = 0\n";
   const RunConfig again = resolve_text(content, {"rollout.name=blocks", "evaluation.rollout.name=blocks"});
   EXPECT_EQ(again.section("rollout").get<std::int64_t>("length"), 8);
   EXPECT_EQ(again.section("evaluation.rollout").get<std::int64_t>("length"), 8);
   EXPECT_EQ(again.section("evaluation.rollout").get<double>("temperature"), 0.0);
-}
-
-TEST_F(Config, EvaluationWithAnotherRolloutStartsFromWhatWasWrittenForTraining) {
   test::add(registry_, ComponentKind::kRollout, "rows", {{"length", 256, "response positions", between(16, 512)}});
   const RunConfig config = resolve_text("[rollout]\nlength = 24\n[evaluation.rollout]\nname = \"rows\"\n");
   EXPECT_EQ(config.section("evaluation.rollout").get<std::int64_t>("length"), 24);
@@ -321,5 +302,4 @@ learning_rate = 1e-4
   EXPECT_THAT(first, testing::ContainsRegex("\ntau += inf  "));
 }
 
-}  // namespace
 }  // namespace drift::config_resolve_test

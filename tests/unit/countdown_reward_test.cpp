@@ -2,16 +2,12 @@
 
 #include <drift/error.h>
 #include <drift/reward.h>
-#include <gmock/gmock.h>
-
-#include <map>
 
 #include "tests/support/plugins.h"
 #include "tests/support/reward_cases.h"
 #include "tests/support/support.h"
 
 namespace drift::countdown_reward_test {
-namespace {
 
 using testing::HasSubstr;
 using Values = std::map<std::string, Parameter::Value>;
@@ -109,5 +105,4 @@ TEST(CountdownReward, AnyBytesAreJudgedAndThreadsAgree) {
               testing::Contains(HasSubstr("the value is")));
 }
 
-}  // namespace
 }  // namespace drift::countdown_reward_test

@@ -4,20 +4,12 @@
 #include <drift/error.h>
 #include <drift/reward.h>
 #include <drift/task.h>
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <set>
 
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
 #include "tests/support/tasks.h"
 
 namespace drift::countdown_task_test {
-namespace {
 
 using test::held_out_items;
 using test::training_items;
@@ -151,11 +143,8 @@ TEST(CountdownTask, NoPuzzleIsOnBothSides) {
   }
 }
 
-TEST(CountdownTask, ItemsAreAFunctionOfSeedAndIndex) {
+TEST(CountdownTask, ItemsAreAFunctionOfSeedAndIndexAndHeldOutOnesGrowAtTheEnd) {
   test::expect_items_of_seed_and_index(*make_task(), *make_task({{"held_out_size", std::int64_t{1}}}));
-}
-
-TEST(CountdownTask, HeldOutPuzzlesGrowAtTheEnd) {
   EXPECT_EQ(make_task()->held_out_size(), 400);
   test::expect_held_out_items_to_grow(*make_task(), *make_task({{"held_out_size", std::int64_t{100}}}));
 }
@@ -362,5 +351,4 @@ TEST(CountdownTask, ImpossibleParametersAreErrors) {
               HasSubstr("different held-out puzzles, not 400"));
 }
 
-}  // namespace
 }  // namespace drift::countdown_task_test

@@ -2,15 +2,11 @@
 
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"
+#include "tests/support/support.h"
 
 #include <ATen/ops/full_like.h>
-#include <gmock/gmock.h>
-
-#include <cmath>
-#include <set>
 
 namespace drift::coupled_grpo_properties_test {
-namespace {
 
 using Values = std::map<std::string, Parameter::Value>;
 
@@ -60,16 +56,6 @@ TEST(CoupledGrpoMasking, AllResponsesShareTAndMaskThatShare) {
   EXPECT_EQ(seen.size(), 20u) << "each step draws its own";
 }
 
-TEST(CoupledGrpoMasking, APlanDoesNotDependOnTheBatchAroundAResponse) {
-  const auto all = test::equal_trajectories(8, 12);
-  const std::vector<std::int64_t> some = {6, 0, 3};
-  const auto strategy = masking({{"pairs", std::int64_t{2}}});
-  const MaskPlan whole = test::draw_plan(*strategy, all, 7);
-  const MaskPlan part = test::draw_plan(*strategy, test::select_responses(all, some), 7, some);
-  for (std::size_t b = 0; b < some.size(); ++b)
-    EXPECT_EQ(test::views_of(part, static_cast<std::int64_t>(b)), test::views_of(whole, some[b]));
-}
-
 TEST(CoupledGrpoMasking, EveryOptimizerStepHasItsOwnMasksByDefault) {
   const auto trajectories = test::equal_trajectories(2, 30);
   EXPECT_EQ(masking()->refresh(), PlanRefresh::kEachInnerIteration);
@@ -101,5 +87,4 @@ TEST(CoupledGrpoLoss, AConstantLogProbabilityIsWeighedByTheMaskThatATokenIsIn) {
   EXPECT_EQ(seen.size(), 2u) << "both cases occur";
 }
 
-}  // namespace
 }  // namespace drift::coupled_grpo_properties_test

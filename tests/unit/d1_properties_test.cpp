@@ -2,18 +2,13 @@
 
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"
+#include "tests/support/support.h"
 
 #include <ATen/ops/ones.h>
-#include <gmock/gmock.h>
-
-#include <cmath>
 
 namespace drift::d1_properties_test {
-namespace {
 
-using testing::DoubleNear;
-using testing::Each;
-using testing::Pointwise;
+using namespace testing;
 using Values = std::map<std::string, Parameter::Value>;
 
 std::unique_ptr<MaskingStrategy> masking(const Values& values = {}) {
@@ -139,5 +134,4 @@ TEST(D1Masking, WhatFollowsTheEndCanBeHiddenFromAttention) {
   EXPECT_EQ(test::numbers(hiding.attended_FL), test::numbers(hiding.target_FL));
 }
 
-}  // namespace
 }  // namespace drift::d1_properties_test

@@ -3,17 +3,12 @@
 #include <drift/error.h>
 #include <drift/task.h>
 
-#include <gmock/gmock.h>
-
 #include "tests/support/dataset_files.h"
 #include "tests/support/support.h"
 
 namespace drift::dataset_parquet_test {
-namespace {
 
-using testing::AnyOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using namespace testing;
 using Values = std::map<std::string, Parameter::Value>;
 using Files = std::vector<std::string>;
 
@@ -25,6 +20,7 @@ std::unique_ptr<test::DatasetTask> open(Values values, const std::string& file =
   return test::open_dataset(values);
 }
 
+/// What is said against the file; "" if nothing.
 std::string error_of(const Values& values, const std::string& file = fixture()) {
   return test::error_of([&] { open(values, file); });
 }
@@ -171,5 +167,4 @@ TEST_F(DenseParquet, WhatIsNoTextIsABadRecordOnlyWhereItIsAskedFor) {
   EXPECT_THAT(item(*task, 3).reference, HasSubstr(R"("answer":"4","picture":null,"image":null)"));
 }
 
-}  // namespace
 }  // namespace drift::dataset_parquet_test

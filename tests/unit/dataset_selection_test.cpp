@@ -1,29 +1,18 @@
 // Task `dataset`: which items are trained on, and in which order.
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <map>
-#include <set>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "tests/support/dataset_files.h"
+#include "tests/support/support.h"
 
 namespace drift::dataset_selection_test {
-namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
-using testing::SizeIs;
+using namespace testing;
 using DatasetSelection = test::DatasetFiles;
 
 // ---- filters -------------------------------------------------------------------------------------------------------
 
-TEST_F(DatasetSelection, LengthsAreLimitedInCharacters) {
+TEST_F(DatasetSelection, LengthsAndTheNumberOfItemsAreLimited) {
   const auto file = write("a.jsonl", R"({"question": "ππ", "ground_truth_answer": "1"}
 {"question": "abc", "ground_truth_answer": "1"}
 {"question": "abcd", "ground_truth_answer": "1"})"
@@ -32,9 +21,6 @@ TEST_F(DatasetSelection, LengthsAreLimitedInCharacters) {
   EXPECT_THAT(prompts(*open(file, {{"minimum_characters", std::int64_t{3}}})), ElementsAre("abc", "abcd"));
   EXPECT_THAT(error_of(file, {{"minimum_characters", std::int64_t{5}}}),
               HasSubstr("no training item is left: training: 3 records, 0 items; left out: 3 too short"));
-}
-
-TEST_F(DatasetSelection, TheFirstItemsAreEnough) {
   EXPECT_THAT(prompts(*open(numbered(5), {{"limit", std::int64_t{2}}})), ElementsAre("q0", "q1"));
 }
 
@@ -300,5 +286,4 @@ TEST_F(Benchmarks, ProgramsBeginWithTheirPrefix) {
   EXPECT_THAT(item.reference, HasSubstr("\"test_list\":[\"\\n\\n\\nMETADATA"));
 }
 
-}  // namespace
 }  // namespace drift::dataset_selection_test

@@ -2,24 +2,14 @@
 
 #include <core/base/limits.h>
 
-#include <gmock/gmock.h>
-
 #include <sys/stat.h>
 
-#include <filesystem>
-#include <string>
-
 #include "tests/support/dataset_files.h"
+#include "tests/support/support.h"
 
 namespace drift::dataset_task_test {
-namespace {
 
-using testing::AllOf;
-using testing::AnyOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
-using testing::SizeIs;
+using namespace testing;
 using Dataset = test::DatasetFiles;
 
 TEST_F(Dataset, ReadsAnArrayOfRecords) {
@@ -414,5 +404,4 @@ TEST_F(Dataset, ATypeSaysWhatARecordNeeds) {
   EXPECT_EQ(error(R"("data_type": "of another program", "ground_truth_answer": "2")"), "");
 }
 
-}  // namespace
 }  // namespace drift::dataset_task_test

@@ -10,13 +10,9 @@
 #include <sstream>
 
 namespace drift::declaration_test {
-namespace {
 
 using test::ConfigFolder;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Pair;
+using namespace testing;
 
 ComponentDeclaration declared_by_script(const Parameters& params) {
   const auto file = file_of(params.get<std::string>("file"));
@@ -33,18 +29,15 @@ ComponentDeclaration declared_by_script(const Parameters& params) {
 class Declaration : public ConfigFolder {
  protected:
   Declaration() {
-    for (const auto kind : {ComponentKind::kModel, ComponentKind::kTask, ComponentKind::kRollout})
-      test::add(registry_, kind,
-                kind == ComponentKind::kModel  ? "toy"
-                : kind == ComponentKind::kTask ? "sums"
-                                               : "blocks");
+    test::add(registry_, ComponentKind::kModel, "toy");
+    test::add(registry_, ComponentKind::kTask, "sums");
+    test::add(registry_, ComponentKind::kRollout, "blocks");
     test::add(registry_, ComponentKind::kReward, "sums");
     test::add(registry_, ComponentKind::kMaskingStrategy, "steps");
     test::add(registry_, ComponentKind::kLossEstimator, "steps", {{"beta", 0.1, "a parameter"}});
     registry_.add(ComponentKind::kLossEstimator, "script", "A script.", {path("file", "", "the script")}, {},
                   declared_by_script);
-    registry_.add_algorithm(
-        {.name = "steps", .doc = "", .paper = "", .masking = "steps", .loss = "steps", .presets = {}, .plugin = {}});
+    test::add_algorithm(registry_, "steps", "steps", "steps");
     write_run("base.toml", "steps");
     write("losses/mine.txt", "width gain");
   }
@@ -138,5 +131,4 @@ TEST_F(Declaration, AParameterHasOneDeclaration) {
               AllOf(HasSubstr("the loss declares the parameter `file` twice"), HasSubstr("run.toml:4:8")));
 }
 
-}  // namespace
 }  // namespace drift::declaration_test

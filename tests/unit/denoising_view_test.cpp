@@ -1,19 +1,12 @@
 // A response in a terminal while it is written.
 
+#include "tests/support/support.h"
+
 #include <core/report/denoising_view.h>
 
-#include <gmock/gmock.h>
-
-#include <sstream>
-#include <string>
-#include <vector>
-
 namespace drift::denoising_view_test {
-namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::SizeIs;
+using namespace testing;
 
 /// "ab.c": committed long ago, but for capitals, which are new; points are masked.
 DenoisingState state_of(const std::string& text, std::int64_t forwards) {
@@ -75,5 +68,4 @@ TEST(DenoisingView, IsDrawnOverItself) {
   EXPECT_EQ(stream.str(), "··\nforward 0  0/2 tokens\n\r\033[2A\033[Ja·\nforward 1  1/2 tokens\n");
 }
 
-}  // namespace
 }  // namespace drift::denoising_view_test

@@ -6,12 +6,10 @@
 #include <gtest/gtest.h>
 
 namespace drift::device_comparisons_test {
-namespace {
 
 TEST(DeviceComparisons, OfPolicyGradientsHoldOnTheCpu) { test::compare_policy_gradients(at::kCPU); }
 TEST(DeviceComparisons, OfTheHeadHoldOnTheCpu) { test::compare_heads(at::kCPU); }
 TEST(DeviceComparisons, OfSamplingHoldOnTheCpu) { test::compare_sampling(at::kCPU); }
 TEST(DeviceComparisons, OfRolloutsHoldOnTheCpu) { test::compare_rollouts(at::kCPU); }
 
-}  // namespace
 }  // namespace drift::device_comparisons_test

@@ -9,18 +9,9 @@
 
 #include "tests/support/golden_backbones.h"
 #include "tests/support/support.h"
-
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/zeros.h>
-
-#include <gtest/gtest.h>
+#include "tests/support/tensors.h"
 
 #include <array>
-#include <limits>
 
 namespace drift::diffusion::diffusion_tensor_decoder_test {
 namespace {

@@ -6,16 +6,11 @@
 #include <core/kernels/cuda/library.h>
 
 #include "tests/support/kernel_comparisons.h"
+#include "tests/support/support.h"
 
 #include <ATen/Context.h>
-#include <gmock/gmock.h>
-
-#include <cmath>
-#include <stdexcept>
-#include <string>
 
 namespace drift::emulated_kernels_test {
-namespace {
 
 using kernels::emulated::launch, kernels::emulated::shared, kernels::emulated::threadIdx;
 using testing::HasSubstr;
@@ -126,5 +121,4 @@ TEST(KernelLibrary, IsThereWhereTheBuildHasCuda) {
   EXPECT_EQ(kernels::cuda::built_kernels() != nullptr, built_with_cuda());
 }
 
-}  // namespace
 }  // namespace drift::emulated_kernels_test

@@ -2,15 +2,10 @@
 
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"
-
-#include <ATen/ops/full_like.h>
-#include <ATen/ops/zeros_like.h>
-#include <gmock/gmock.h>
-
-#include <cmath>
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
 
 namespace drift::espo_properties_test {
-namespace {
 
 using testing::Each;
 using Values = std::map<std::string, Parameter::Value>;
@@ -118,5 +113,4 @@ TEST(EspoLoss, IgnoresTheWeightsOfThePlan) {
   EXPECT_EQ(test::gradient(*loss(), input), plain);
 }
 
-}  // namespace
 }  // namespace drift::espo_properties_test

@@ -1,16 +1,11 @@
 // How sure an accuracy is: intervals and tests against values computed by hand, and what the records of a cell come to.
 
+#include "tests/support/support.h"
+
 #include <core/eval/cell_summary.h>
 #include <core/record/significance.h>
 
-#include <gmock/gmock.h>
-
-#include <cmath>
-#include <string>
-#include <vector>
-
 namespace drift::evaluation_statistics_test {
-namespace {
 
 using testing::DoubleNear;
 
@@ -145,5 +140,4 @@ TEST(CellSummary, AsATable) {
       "     -\n");
 }
 
-}  // namespace
 }  // namespace drift::evaluation_statistics_test

@@ -1,6 +1,8 @@
 // Evaluations from the inside: a task, a rollout and a reward of this test's own on a model that ships. What was begun
 // continues, or the reason why it cannot is reported, and what could not be judged is judged later.
 
+#include "tests/support/tensors.h"
+
 #include <core/config/diagnostic.h>
 #include <core/eval/evaluation.h>
 
@@ -12,23 +14,11 @@
 #include <tests/support/plugins.h>
 #include <tests/support/support.h>
 
-#include <ATen/ops/full.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/zeros.h>
-
-#include <gmock/gmock.h>
-
 #include <atomic>
-#include <sstream>
-#include <string>
-#include <vector>
 
 namespace drift::evaluation_test {
-namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using namespace testing;
 
 std::atomic<bool> g_sandbox_works{true};
 std::atomic<int> g_batches{0};
@@ -291,5 +281,4 @@ TEST_F(Evaluations, APromptThatDoesNotFitIsSaidBeforeAnythingIsWritten) {
   EXPECT_FALSE(std::filesystem::exists(out()));
 }
 
-}  // namespace
 }  // namespace drift::evaluation_test

@@ -10,48 +10,28 @@
 #include <drift/plan_builder.h>
 
 #include "tests/support/rollouts.h"
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
 #include "tests/support/tiny_model.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/zeros.h>
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-
 namespace drift::fidelity_estimator_test {
-namespace {
 
 constexpr std::int64_t kLength = 3, kGroup = 4;
 
 /// The tiny model with a mask token that is never predicted, as training leaves a model: a constant further hidden
 /// unit speaks against it. Otherwise what is drawn (from the other tokens) has another distribution than what is
 /// scored.
-class TrainedTinyModel final : public Model {
+class TrainedTinyModel final : public test::TinyModel {
  public:
-  TrainedTinyModel() : tiny_(5, 6, at::kDouble), against_(at::zeros({5, 1}, at::kDouble)) { against_[1] = -60; }
-
-  at::Device device() const override { return tiny_.device(); }
-  at::ScalarType dtype() const override { return tiny_.dtype(); }
-  const ModelTraits& traits() const override { return tiny_.traits(); }
+  TrainedTinyModel() : TinyModel(5, 6, at::kDouble) { against_[1] = -60; }
   at::Tensor forward(const ForwardInput& input) const override {
-    const auto hidden = tiny_.forward(input);
+    const auto hidden = TinyModel::forward(input);
     return at::cat({hidden, at::ones({hidden.size(0), 1}, at::kDouble)}, 1);
   }
-  at::Tensor lm_head_VH() const override { return at::cat({tiny_.lm_head_VH(), against_}, 1); }
-  std::vector<NamedTensor> parameters() const override { return tiny_.parameters(); }
-  void initialize(const RandomStream& random) override { tiny_.initialize(random); }
-  std::int64_t training_bytes_per_row(std::int64_t sequence) const override {
-    return tiny_.training_bytes_per_row(sequence);
-  }
+  at::Tensor lm_head_VH() const override { return at::cat({TinyModel::lm_head_VH(), against_}, 1); }
 
  private:
-  test::TinyModel tiny_;
-  at::Tensor against_;
+  at::Tensor against_ = at::zeros({5, 1}, at::kDouble);
 };
 
 /// Every state of the response's own path, or the first one alone; scored is what it committed.
@@ -186,13 +166,6 @@ TEST_F(FidelityStudy, TheSameSumIsBiasedWhereConfidenceChoosesTheOrder) {
   EXPECT_FALSE(bias_may_be(rows[0].fidelity, 0));
 }
 
-TEST_F(FidelityStudy, TheErrorFallsWithTheRootOfTheDraws) {
-  const auto few = study("random", PathMasking(kLength), 100)[0].fidelity;
-  const auto many = study("random", PathMasking(kLength), 1600)[0].fidelity;
-  // Of 20 batches, an error is known to a sixth.
-  EXPECT_NEAR(few.norm_ratio.error / many.norm_ratio.error, 4, 2);
-}
-
 // g = t / 2 + e, e normal with variance s^2 in each of P dimensions.
 struct GradientMomentsTest : ::testing::Test {
   static constexpr std::int64_t kParameters = 50;
@@ -262,27 +235,16 @@ TEST_F(GradientMomentsTest, MonteCarloErrorsFallWithTheRootOfTheDraws) {
 }
 
 /// Parameters as a checkpoint with blocks names them.
-class NamedTinyModel final : public Model {
+class NamedTinyModel final : public test::TinyModel {
  public:
-  at::Device device() const override { return tiny_.device(); }
-  at::ScalarType dtype() const override { return tiny_.dtype(); }
-  const ModelTraits& traits() const override { return tiny_.traits(); }
-  at::Tensor forward(const ForwardInput& input) const override { return tiny_.forward(input); }
-  at::Tensor lm_head_VH() const override { return tiny_.lm_head_VH(); }
+  NamedTinyModel() : TinyModel(5, 6, at::kDouble) {}
   std::vector<NamedTensor> parameters() const override {
-    auto parameters = tiny_.parameters();
+    auto parameters = TinyModel::parameters();
     parameters[1].name = "model.blocks.0.attention";
     parameters[2].name = "model.blocks.0.mlp.weight";
     parameters[3].name = "model.blocks.1.mlp.weight";
     return parameters;
   }
-  void initialize(const RandomStream& random) override { tiny_.initialize(random); }
-  std::int64_t training_bytes_per_row(std::int64_t sequence) const override {
-    return tiny_.training_bytes_per_row(sequence);
-  }
-
- private:
-  test::TinyModel tiny_{5, 6, at::kDouble};
 };
 
 TEST(ReferenceStudyTest, ComparesBlockByBlockOverRollouts) {
@@ -310,5 +272,4 @@ TEST(ReferenceStudyTest, ComparesBlockByBlockOverRollouts) {
   EXPECT_NEAR(rows[3].cosine.error, 1, 1e-12);
 }
 
-}  // namespace
 }  // namespace drift::fidelity_estimator_test

@@ -7,22 +7,11 @@
 
 #include "tests/support/frequencies.h"
 #include "tests/support/rollouts.h"
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
 #include "tests/support/tiny_model.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/ones_like.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <map>
-
 namespace drift::fidelity_exact_test {
-namespace {
 
 constexpr std::int64_t kLength = 3;
 const std::vector<std::int64_t> kPrompt = {2, 4, 3};
@@ -246,5 +235,4 @@ TEST(DecoderTest, NamesAreReadBack) {
     EXPECT_THROW(Decoder::named(wrong), Error) << wrong;
 }
 
-}  // namespace
 }  // namespace drift::fidelity_exact_test

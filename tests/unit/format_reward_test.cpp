@@ -1,13 +1,11 @@
 // Reward `format`: how a response is written.
 
 #include <drift/reward.h>
-#include <gmock/gmock.h>
 
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
 
 namespace drift::format_reward_test {
-namespace {
 
 RewardResult score(const std::string& part, const std::string& response, const std::string& style = "mended") {
   RewardResult result;
@@ -184,5 +182,4 @@ TEST(FormatReward, AnyBytesAreJudged) {
   }
 }
 
-}  // namespace
 }  // namespace drift::format_reward_test

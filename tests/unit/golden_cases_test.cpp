@@ -1,9 +1,5 @@
 #include "tests/support/golden_cases.h"
-
-#include <gmock/gmock.h>
-
-#include <cmath>
-#include <stdexcept>
+#include "tests/support/support.h"
 
 namespace drift::test::golden_cases_test {
 namespace {

@@ -1,18 +1,11 @@
 #include "tests/support/rollouts.h"
+#include "tests/support/support.h"
 
 #include <core/train/group_filter.h>
 
-#include <gmock/gmock.h>
-
-#include <map>
-#include <set>
-
 namespace drift::group_filter_test {
-namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
+using namespace testing;
 
 using Kept = std::vector<std::int64_t>;
 
@@ -39,17 +32,11 @@ constexpr GroupFilterSettings fill(std::int64_t max_groups) {
   return {true, max_groups, GroupFill::kKeepConstantGroups};
 }
 
-TEST(GroupFilter, DropsGroupsOfEqualRewards) {
+TEST(GroupFilter, DropsGroupsOfEqualRewardsIfVarianceIsRequired) {
   EXPECT_THAT(kept_groups(groups("vrwv"), require_variance()), ElementsAre(0, 3));
   EXPECT_THAT(kept_groups(groups("rw"), require_variance()), IsEmpty());
-}
-
-TEST(GroupFilter, KeepsEveryGroupIfVarianceIsNotRequired) {
   EXPECT_THAT(kept_groups(groups("vrwv"), {false, 0, GroupFill::kNone}), ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(kept_groups(groups("vrwv"), {false, 2, GroupFill::kNone}), SizeIs(2));
-}
-
-TEST(GroupFilter, ADifferenceInTheLastBitsIsNotVariance) {
   GroupFilterInput input = groups("v");
   input.rewards_B = test::vector_tensor({0.3, 0.1 + 0.2});
   EXPECT_THAT(kept_groups(input, require_variance()), IsEmpty());
@@ -66,12 +53,9 @@ TEST(GroupFilter, ChoosesUniformlyAmongTooManyVaryingGroups) {
   for (const std::int64_t group : {0, 1, 3, 4}) EXPECT_NEAR(times[group], 2000, 130) << group;  // four standard errors
 }
 
-TEST(GroupFilter, FillingDropsNothingBelowTheLimit) {
+TEST(GroupFilter, FillsWithRightGroupsThenWithTheLongestWrongOnesAndDropsNothingBelowTheLimit) {
   EXPECT_THAT(kept_groups(groups("wrw"), fill(3)), ElementsAre(0, 1, 2));
   EXPECT_THAT(kept_groups(groups("wrw"), fill(0)), ElementsAre(0, 1, 2));
-}
-
-TEST(GroupFilter, FillsWithRightGroupsThenWithTheLongestWrongOnes) {
   const GroupFilterInput input = groups("wrwvww", {5, 9, 8, 1, 3, 8});
   EXPECT_THAT(kept_groups(input, fill(1)), ElementsAre(3));
   EXPECT_THAT(kept_groups(input, fill(2)), ElementsAre(1, 3));
@@ -113,5 +97,4 @@ TEST(GroupFilter, IsAFunctionOfTheStreamAndTheStep) {
             kept_groups(groups("vvvvvvvv", {}, 3), require_variance(4)));
 }
 
-}  // namespace
 }  // namespace drift::group_filter_test

@@ -1,21 +1,16 @@
 // Which settings make a run, its training and an evaluation's responses another one.
 
+#include "tests/support/support.h"
+
 #include <core/sweep/identity.h>
 
 #include <drift/registry.h>
 
 #include <tests/support/config_folder.h>
 
-#include <gmock/gmock.h>
-
-#include <string>
-#include <vector>
-
 namespace drift::identity_test {
-namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using namespace testing;
 
 Registry make_registry() {
   Registry registry;
@@ -27,8 +22,7 @@ Registry make_registry() {
   test::add(registry, ComponentKind::kRollout, "blocks", {{"length", 20, "response positions"}});
   test::add(registry, ComponentKind::kMaskingStrategy, "plain", {{"k", 4, "contexts"}});
   test::add(registry, ComponentKind::kLossEstimator, "plain", {{"beta", 0.0, "of the KL"}});
-  registry.add_algorithm(
-      {.name = "plain", .doc = "", .paper = "", .masking = "plain", .loss = "plain", .presets = {}, .plugin = "plain"});
+  test::add_algorithm(registry, "plain", "plain", "plain");
   return registry;
 }
 
@@ -139,5 +133,4 @@ TEST_F(Identities, DifferencesAreToldByKey) {
   EXPECT_EQ(listed(std::vector<std::string>(9, "x")).substr(8 * 9), "\n       and 1 more");
 }
 
-}  // namespace
 }  // namespace drift::identity_test

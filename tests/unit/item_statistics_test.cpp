@@ -5,11 +5,8 @@
 #include <gmock/gmock.h>
 
 namespace drift::item_statistics_test {
-namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::Pair;
+using namespace testing;
 
 TaskItem item(const std::string& question, const std::string& reference) {
   TaskItem made;
@@ -61,8 +58,12 @@ TEST(ItemStatistics, CountTokensWhereThatIsPossible) {
   EXPECT_EQ(found.prompt_tokens->maximum, 30);
 }
 
-TEST(ItemStatistics, AQuestionIsRepeatedWhateverItsWhiteSpace) {
+TEST(ItemStatistics, AQuestionIsRepeatedOrSharedWhateverItsSpelling) {
   EXPECT_EQ(item_statistics({item("1 + 1", "2"), item("1+1\n", "2"), item("1 + 2", "3")}, {}).repeated_questions, 1);
+  const std::vector<TaskItem> training = {item("a b", "1"), item("c", "1"), item("ab", "1")};
+  EXPECT_EQ(shared_questions(training, {item("a\nb", "2")}), 2);
+  EXPECT_EQ(shared_questions(training, {item("\uFF21 \u200BB\u00A0", "2")}), 2) << "whatever its spelling";
+  EXPECT_EQ(shared_questions(training, {}), 0);
 }
 
 TEST(ItemStatistics, TellTheShapesOfAnswers) {
@@ -82,12 +83,4 @@ TEST(ItemStatistics, TellTheShapesOfAnswers) {
   EXPECT_EQ(answer_shape(" "), "empty");
 }
 
-TEST(ItemStatistics, CountWhatTwoSetsShare) {
-  const std::vector<TaskItem> training = {item("a b", "1"), item("c", "1"), item("ab", "1")};
-  EXPECT_EQ(shared_questions(training, {item("a\nb", "2")}), 2);
-  EXPECT_EQ(shared_questions(training, {item("\uFF21 \u200BB\u00A0", "2")}), 2) << "whatever its spelling";
-  EXPECT_EQ(shared_questions(training, {}), 0);
-}
-
-}  // namespace
 }  // namespace drift::item_statistics_test

@@ -7,19 +7,14 @@
 
 #include <tests/support/support.h>
 
-#include <gmock/gmock.h>
-
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <string>
 
 namespace drift::judge_test {
-namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using namespace testing;
 
 /// Solved if the response is the reference.
 class Equals final : public Reward {
@@ -239,5 +234,4 @@ TEST_F(Judging, MistakesInAddedRewardsAreReported) {
   EXPECT_THAT(mistakes(reward + "[reward.added.length]\nlongest = 0\n"), HasSubstr("must be >= 1"));
 }
 
-}  // namespace
 }  // namespace drift::judge_test

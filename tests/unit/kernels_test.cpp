@@ -1,31 +1,19 @@
 // Every fused kernel against its reference in plain tensor operations: values and gradients.
 
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
+
 #include <core/kernels/transformer_ops.h>
 #include <core/nn/attention.h>
 #include <core/nn/transformer.h>
 
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/ones_like.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <functional>
-#include <string>
-
 namespace drift::kernels_test {
-namespace {
 
 using Function = std::function<at::Tensor(const std::vector<at::Tensor>&)>;
 
@@ -266,5 +254,4 @@ TEST(Attention, MaskedKeysDoNotMatterShortOrLong) {
   }
 }
 
-}  // namespace
 }  // namespace drift::kernels_test

@@ -1,17 +1,14 @@
 // Memory of large tensors: given out again, joined, and never more than was in use at a time.
 
+#include "tests/support/support.h"
+
 #include <core/base/large_blocks.h>
 #include <core/base/memory.h>
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
 #include <cstring>
 #include <thread>
-#include <vector>
 
 namespace drift::large_blocks_test {
-namespace {
 
 constexpr std::size_t kMiB = 1 << 20;
 
@@ -139,5 +136,4 @@ TEST(LargeBlocks, MoreThanTheSystemHasIsNull) {
   EXPECT_EQ(blocks.bytes().in_use, 0u);
 }
 
-}  // namespace
 }  // namespace drift::large_blocks_test

@@ -1,20 +1,15 @@
 // Which tokens of a demonstration pretraining masks (core/train/pretraining.h): of the whole response, or of one block
 // as a block-wise rollout sees it.
 
+#include "tests/support/support.h"
+
 #include <core/train/pretraining.h>
 
 #include <ATen/ops/equal.h>
 
-#include <gmock/gmock.h>
-
-#include <vector>
-
 namespace drift::likelihood_masks_test {
-namespace {
 
-using testing::DoubleNear;
-using testing::Each;
-using testing::Gt;
+using namespace testing;
 
 constexpr std::int64_t kLength = 10, kResponses = 2000;
 
@@ -74,5 +69,4 @@ TEST(LikelihoodMasks, AreTheSameInABatchOfAnySize) {
   EXPECT_TRUE(at::equal(few.weight_F, many.weight_F.narrow(0, 0, 4)));
 }
 
-}  // namespace
 }  // namespace drift::likelihood_masks_test

@@ -1,23 +1,15 @@
 // Log-softmax of a linear layer at chosen tokens, against plain operations with full logits: values and gradients.
 
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
+
 #include <core/kernels/linear_log_softmax.h>
 
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/isfinite.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include <gtest/gtest.h>
-
-#include <cmath>
 #include <initializer_list>
 
 namespace drift::kernels::linear_log_softmax_test {

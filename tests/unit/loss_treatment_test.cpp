@@ -3,21 +3,17 @@
 #include <core/update/policy_update.h>
 
 #include "tests/support/alone.h"
+#include "tests/support/tensors.h"
 #include "tests/support/tiny_model.h"
+#include "tests/support/updates.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/clamp.h>
-#include <ATen/ops/equal.h>
 #include <ATen/ops/exp.h>
 #include <ATen/ops/minimum.h>
-#include <ATen/ops/ones_like.h>
-#include <ATen/ops/zeros_like.h>
 
 #include <gtest/gtest.h>
 
 namespace drift::loss_treatment_test {
-namespace {
 
 constexpr std::int64_t kVocabulary = 11, kResponses = 4, kLength = 6;
 
@@ -52,14 +48,7 @@ Treated treat(const PolicyUpdateSettings& changed) {
   PolicyUpdateSettings settings = changed;
   settings.group_size = 2;
   settings.memory_budget = std::int64_t{1} << 30;
-  OptimizerSettings adam;
-  adam.gradient_clip = 0;
-  adam.learning_rate = 0.01;
-  adam.schedule = "constant";
-  adam.beta1 = 0.9;
-  adam.beta2 = 0.999;
-  adam.epsilon = 1e-8;
-  Optimizer optimizer(test::alone, model.parameters(), adam);
+  Optimizer optimizer(test::alone, model.parameters(), test::constant_adamw(0.01));
   const Loaded<LossEstimator> loss(std::make_unique<ClippingLoss>(), "clipping");
   std::vector<LossTreatment> treatments;
   PolicyUpdate(test::alone, model, loss, nullptr, optimizer, settings)
@@ -104,5 +93,4 @@ TEST(LossTreatment, ViewsOfLaterOptimizerStepsKeepTheirPlaces) {
   EXPECT_LT(treatment.gradient_FL[3].sum().item<double>(), 0);
 }
 
-}  // namespace
 }  // namespace drift::loss_treatment_test

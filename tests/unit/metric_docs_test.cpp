@@ -1,5 +1,7 @@
 // The descriptions of metrics name exactly what is written.
 
+#include "tests/support/support.h"
+
 #include <core/eval/cell_summary.h>
 #include <core/eval/response_record.h>
 #include <core/record/metric_docs.h>
@@ -9,20 +11,9 @@
 #include <core/sweep/figures.h>
 #include <core/sweep/sweep_table.h>
 
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <set>
-#include <string>
-#include <vector>
-
 namespace drift::metric_docs_test {
-namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::UnorderedElementsAreArray;
+using namespace testing;
 
 std::vector<std::string> documented(const std::string& file) {
   const auto found = std::ranges::find(record_docs(), file, &RecordDoc::file);
@@ -71,11 +62,8 @@ TEST(MetricDocs, NameEveryKeyOfAResponse) {
   EXPECT_NE(to_json_line(record).find("\"trajectory\":{"), std::string::npos);
 }
 
-TEST(MetricDocs, NameEveryColumnOfTheTablesOfNumbers) {
+TEST(MetricDocs, NameEveryColumnOfTheTablesOfNumbersAndOfASweep) {
   EXPECT_EQ(documented("cells.csv"), summary_numbers({}).titles);
-}
-
-TEST(MetricDocs, NameEveryColumnOfASweep) {
   const SweepPlan plan;
   SweepResults results;
   results.plan = &plan;
@@ -113,5 +101,4 @@ TEST(MetricDocs, SayOfEachNameInWhichFileItIs) {
   EXPECT_THAT(metric_names(), testing::Contains("loss/kl"));
 }
 
-}  // namespace
 }  // namespace drift::metric_docs_test

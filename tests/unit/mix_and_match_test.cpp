@@ -7,28 +7,15 @@
 #include <core/base/log.h>
 
 #include <ATen/ops/ones.h>
-#include <gmock/gmock.h>
-
-#include <cmath>
-#include <filesystem>
-#include <set>
-#include <string>
-#include <vector>
 
 namespace drift::mix_and_match_test {
-namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using namespace testing;
 
 template <class Interface>
 std::map<std::string, std::unique_ptr<Interface>> all() {
   std::map<std::string, std::unique_ptr<Interface>> made;
-  for (const auto& file : std::filesystem::directory_iterator(test::build_dir() / "lib/drift/plugins")) {
-    if (file.path().extension() != ".so") continue;
-    const std::string plugin = file.path().stem().string().substr(3);  // libNAME.so
+  for (const std::string& plugin : test::plugin_names()) {
     for (const ComponentEntry& entry : test::load_plugin(plugin).components()) {
       if (entry.kind == Interface::kKind && !entry.declaration)  // else it is whatever its file holds
         made[entry.name] = test::create<Interface>(plugin, entry.name);
@@ -60,6 +47,28 @@ double one_by_one(const LossEstimator& loss, const LossInput& input) {
   double sum = 0;
   for (const auto& [response, own] : views) sum += loss.evaluate(test::select_views(input, own)).value.item<double>();
   return sum;
+}
+
+// ESPO spreads the sizes of its masks over a micro-batch: espo_properties_test.
+TEST(MixAndMatch, APlanDependsOnNothingButItsResponse) {
+  const auto responses = test::random_trajectories(8, 12, 5);
+  const std::vector<std::int64_t> some = {6, 0, 3};  // other company, other order, other rows
+  auto strategies = all<MaskingStrategy>();
+  strategies.erase("espo");
+  for (const double temperature : {0.3, std::numeric_limits<double>::infinity()})
+    strategies["rldf at " + std::to_string(temperature)] =
+        test::create<MaskingStrategy>("rldf", "rldf", {{"k", std::int64_t{20}}, {"sample_temperature", temperature}});
+  strategies["coupled_grpo with two pairs"] =
+      test::create<MaskingStrategy>("coupled_grpo", "coupled_grpo", {{"pairs", std::int64_t{2}}});
+  for (const auto& [name, strategy] : strategies) {
+    SCOPED_TRACE(name);
+    const MaskPlan whole = test::draw_plan(*strategy, responses, /*step=*/7);
+    const MaskPlan part = test::draw_plan(*strategy, test::select_responses(responses, some), /*step=*/7, some);
+    for (std::size_t b = 0; b < some.size(); ++b) {
+      EXPECT_EQ(test::views_of(part, static_cast<std::int64_t>(b)), test::views_of(whole, some[b]));
+      EXPECT_FALSE(test::views_of(part, static_cast<std::int64_t>(b)).empty());
+    }
+  }
 }
 
 TEST(MixAndMatch, EveryPairGivesAFiniteLossWithAGradient) {
@@ -98,5 +107,4 @@ TEST(MixAndMatch, ALossForPairsSaysWhenAPlanHasNone) {
   EXPECT_THAT(warnings, ElementsAre(AllOf(HasSubstr("loss `coupled_grpo`: "), HasSubstr("biased"))));
 }
 
-}  // namespace
 }  // namespace drift::mix_and_match_test

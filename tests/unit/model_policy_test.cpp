@@ -1,5 +1,6 @@
 // The policy that rollouts see: the model with its head, asked by position.
 
+#include "tests/support/tensors.h"
 #include "tests/support/tiny_model.h"
 
 #include <core/boundary/model_policy.h>
@@ -9,16 +10,10 @@
 
 #include <drift/error.h>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/softmax.h>
-#include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 namespace drift::model_policy_test {
-namespace {
 
 constexpr std::int64_t kVocabulary = 9;
 
@@ -117,5 +112,4 @@ TEST(ModelPolicy, WhatTheModelCannotDoIsRefused) {
   for (const auto& input : {blocks, placed, adapted}) EXPECT_THROW(policy.logits(input, {}), Error);
 }
 
-}  // namespace
 }  // namespace drift::model_policy_test

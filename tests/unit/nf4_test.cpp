@@ -1,25 +1,16 @@
 // Weights in 4 bits: the numbers of bitsandbytes, from tests/unit/nf4_fixture.py.
 
+#include "tests/support/tensors.h"
+
 #include <core/io/safetensors.h>
 #include <core/kernels/nf4.h>
 
 #include <tests/support/support.h>
 
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/full_like.h>
-#include <ATen/ops/zeros.h>
-#include <gmock/gmock.h>
-
-#include <limits>
 
 namespace drift::nf4_test {
-namespace {
 
 using kernels::Nf4;
 
@@ -142,5 +133,4 @@ TEST(Nf4, TakesALittleMoreThanFourBitsAValue) {
   }
 }
 
-}  // namespace
 }  // namespace drift::nf4_test

@@ -1,3 +1,7 @@
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
+#include "tests/support/updates.h"
+
 #include <core/kernels/adamw.h>
 #include <core/update/optimizer.h>
 
@@ -7,37 +11,16 @@
 
 #include <ATen/OpMathType.h>
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/std.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 #include <torch/optim/adamw.h>
 
-#include <gmock/gmock.h>
-
-#include <cmath>
-#include <limits>
 #include <numbers>
 
 namespace drift::optimizer_test {
-namespace {
 
 OptimizerSettings settings() {
-  OptimizerSettings made;
-  made.gradient_clip = 0;
-  made.learning_rate = 0.1;
-  made.schedule = "constant";
+  OptimizerSettings made = test::constant_adamw(0.1, 0.99);
   made.total_steps = 10;
-  made.beta1 = 0.9;
-  made.beta2 = 0.99;
-  made.epsilon = 1e-8;
   return made;
 }
 
@@ -364,5 +347,4 @@ TEST(Optimizer, AStateOfAnotherModelIsRefused) {
   EXPECT_THROW(with_masters.load_state(Optimizer(test::alone, {parameter(1.0f)}, settings()).state()), Error);
 }
 
-}  // namespace
 }  // namespace drift::optimizer_test

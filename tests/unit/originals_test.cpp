@@ -6,18 +6,9 @@
 
 #include "tests/support/support.h"
 
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-
 namespace drift::originals_test {
-namespace {
 
-using testing::AllOf;
-using testing::Contains;
-using testing::HasSubstr;
-using testing::Key;
-using testing::Not;
-using testing::Pair;
+using namespace testing;
 using Json = nlohmann::json;
 
 std::filesystem::path file() { return test::source_dir() / "tests/golden/data/originals.json"; }
@@ -115,14 +106,10 @@ TEST(Originals, OnlySomeTakeAMask) {
 }
 
 TEST(Originals, AMistakeNamesTheFileAndTheOption) {
-  try {
-    settings_of("fast_llada", {{"cache", "duel"}});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("settings.json: `cache` of fast_llada is \"duel\""));
-    EXPECT_THAT(error.hint(), HasSubstr("did you mean `dual`?"));
-  }
+  EXPECT_THAT(test::error_of([] {
+                settings_of("fast_llada", {{"cache", "duel"}});
+              }),
+              AllOf(HasSubstr("settings.json: `cache` of fast_llada is \"duel\""), HasSubstr("did you mean `dual`?")));
 }
 
-}  // namespace
 }  // namespace drift::originals_test

@@ -3,6 +3,7 @@
 #include "tests/support/golden_backbones.h"
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
+#include "tests/support/tensors.h"
 
 #include <core/boundary/made.h>
 #include <core/io/checkpoint.h>
@@ -14,23 +15,11 @@
 #include <drift/error.h>
 #include <drift/parallel.h>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/randn.h>
-#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include <gmock/gmock.h>
-
-#include <limits>
-#include <set>
-
 namespace drift::packed_model_test {
-namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
@@ -139,12 +128,7 @@ TEST_P(PackedBackbone, RefusesWhatItCannotPack) {
   const auto model = open_packed(at::kFloat);
   auto& weights = *capability<nn::PackedWeights>(*model);
   const auto refusal = [&](const std::string& name, const at::Tensor& weight) {
-    try {
-      weights.pack(name, weight);
-      return std::string();
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
+    return test::what_of([&] { weights.pack(name, weight); });
   };
   for (const auto& [name, tensor] : model->parameters()) {
     if (!tensor.is_meta()) continue;
@@ -216,5 +200,4 @@ TEST(PackedBlock, GivesAdaptersTheGradientsOfTheWidenedValues) {
   }
 }
 
-}  // namespace
 }  // namespace drift::packed_model_test

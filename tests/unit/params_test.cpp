@@ -1,27 +1,21 @@
+#include "tests/support/support.h"
+
 #include <drift/error.h>
 #include <drift/params.h>
 
-#include <gmock/gmock.h>
-
-#include <cmath>
-
 namespace drift::params_test {
-namespace {
 
 const std::vector<Parameter> kSpecs = {{"k", 4, "steps", at_least(1)},
                                        {"tau", 1.0, "temperature", or_infinite(at_least(0))},
                                        {"norm", "sample", "normaliser", one_of({"sample", "token"})},
                                        {"keep", true, "keep"}};
 
-TEST(Parameters, DefaultsAndValues) {
+TEST(Parameters, DefaultsAndValuesAndAnIntegerWhereANumberIsDeclared) {
   const Parameters params(kSpecs, {{"k", std::int64_t{8}}});
   EXPECT_EQ(params.get<std::int64_t>("k"), 8);
   EXPECT_EQ(params.get<double>("tau"), 1.0);
   EXPECT_EQ(params.get<std::string>("norm"), "sample");
   EXPECT_TRUE(params.get<bool>("keep"));
-}
-
-TEST(Parameters, AnIntegerServesWhereANumberIsDeclared) {
   EXPECT_EQ(Parameters(kSpecs, {{"tau", std::int64_t{2}}}).get<double>("tau"), 2.0);
 }
 
@@ -79,7 +73,7 @@ TEST(Parameters, AnAuthorsMistakeIsNamed) {
   EXPECT_THROW(params.get<double>("k"), Error);
 }
 
-TEST(Parameters, WritesToml) {
+TEST(Parameters, WritesTomlAndDescribesRanges) {
   EXPECT_EQ(to_toml(Parameter::Value(1.0)), "1.0");
   EXPECT_EQ(to_toml(Parameter::Value(1e-6)), "1e-6");
   EXPECT_EQ(to_toml(Parameter::Value(INFINITY)), "inf");
@@ -88,14 +82,10 @@ TEST(Parameters, WritesToml) {
             "\"\\u001B[2J \\u007F \\u009B é \xc2\xa0\"")
       << "none of what acts on a terminal";
   EXPECT_EQ(to_toml(Parameter::Value(std::vector<std::string>{"a", "b"})), "[\"a\", \"b\"]");
-}
-
-TEST(Parameters, DescribesRanges) {
   EXPECT_EQ(at_least(1).describe(), ">= 1");
   EXPECT_EQ(between(0, 1).describe(), "[0, 1]");
   EXPECT_EQ(or_infinite(at_least(0)).describe(), ">= 0 or inf");
   EXPECT_EQ(one_of({"a", "b"}).describe(), "a | b");
 }
 
-}  // namespace
 }  // namespace drift::params_test

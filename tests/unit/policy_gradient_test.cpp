@@ -6,25 +6,17 @@
 #include <drift/error.h>
 
 #include "tests/support/alone.h"
+#include "tests/support/tensors.h"
 #include "tests/support/tiny_model.h"
+#include "tests/support/updates.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/equal.h>
 #include <ATen/ops/log_softmax.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <gtest/gtest.h>
 
 namespace drift::policy_gradient_test {
-namespace {
 
 constexpr std::int64_t kVocabulary = 11, kPrompt = 4, kLength = 6, kResponses = 8, kGroup = 4;
 
@@ -58,23 +50,11 @@ class TestLoss final : public LossEstimator {
   bool with_entropy_;
 };
 
-/// Three views per response, of which the first is the all-masked state that a group shares.
-MaskPlan three_views(const Trajectories& trajectories) {
-  MaskPlan plan;
-  plan.terms = 3;
-  plan.response_F = at::arange(kResponses, at::kLong).repeat_interleave(3);
-  plan.term_F = at::arange(3, at::kLong).repeat({kResponses});
-  plan.masked_FL = trajectories.step_BL.index_select(0, plan.response_F).to(at::kLong) >= plan.term_F.unsqueeze(1);
-  plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.response_F));
-  return plan;
-}
-
 struct PolicyGradientTest : ::testing::TestWithParam<Coupling> {
   PolicyGradientTest()
       : trajectories(test::make_trajectories(kResponses, kGroup, kPrompt, kLength, kVocabulary, 2)),
-        plan(three_views(trajectories)) {
-    batch = update_batch(trajectories, at::arange(kResponses, at::kDouble) - 3.5, plan, kGroup);
-  }
+        plan(test::views_of_steps(trajectories, 3)),
+        batch(update_batch(trajectories, at::arange(kResponses, at::kDouble) - 3.5, plan, kGroup)) {}
 
   /// Every view separately, full logits, one graph.
   std::vector<at::Tensor> plain_gradient(const Model& model, const LossEstimator& loss) const {
@@ -319,5 +299,4 @@ TEST_F(PolicyGradientTest, UnattendedPositionsAreMaskedAsKeysAndMakeAContextOfTh
   EXPECT_FALSE(at::allclose(partly, score_views(test::alone, model, trajectories, plan, {3}, false).logprob_FL));
 }
 
-}  // namespace
 }  // namespace drift::policy_gradient_test

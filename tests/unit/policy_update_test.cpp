@@ -7,36 +7,16 @@
 #include "tests/support/alone.h"
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
 #include "tests/support/tiny_model.h"
-
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/ones.h>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "tests/support/updates.h"
 
 namespace drift::policy_update_test {
-namespace {
 
 using Parts = std::vector<std::vector<std::int64_t>>;
 
 constexpr std::int64_t kVocabulary = 11, kHidden = 5, kResponses = 4, kLength = 6;
-
-/// Two views of each response.
-MaskPlan two_views(const Trajectories& trajectories) {
-  MaskPlan plan;
-  plan.terms = 2;
-  plan.response_F = at::arange(kResponses, at::kLong).repeat_interleave(2);
-  plan.term_F = at::arange(2, at::kLong).repeat({kResponses});
-  plan.masked_FL = trajectories.step_BL.index_select(0, plan.response_F).to(at::kLong) >= plan.term_F.unsqueeze(1);
-  plan.target_FL = plan.masked_FL.logical_and(trajectories.valid_BL.index_select(0, plan.response_F));
-  return plan;
-}
 
 /// -A lp plus the KL to whatever the core calls the reference; reports what it was given.
 class WatchingLoss final : public LossEstimator {
@@ -73,13 +53,7 @@ class WatchingLoss final : public LossEstimator {
 struct PolicyUpdateTest : ::testing::Test {
   PolicyUpdateTest()
       : trajectories(test::make_trajectories(kResponses, 2, 4, kLength, kVocabulary, 2)),
-        plan(two_views(trajectories)) {
-    optimizer_settings.learning_rate = 0.05;
-    optimizer_settings.schedule = "constant";
-    optimizer_settings.beta1 = 0.9;
-    optimizer_settings.beta2 = 0.999;
-    optimizer_settings.epsilon = 1e-8;
-  }
+        plan(test::views_of_steps(trajectories, 2)) {}
 
   UpdateResult run(const PolicyUpdateSettings& changed, const std::vector<MaskPlan>& plans,
                    ReferencePolicy* reference = nullptr, bool old = true) {
@@ -99,7 +73,7 @@ struct PolicyUpdateTest : ::testing::Test {
   test::TinyModel model{kVocabulary, kHidden, at::kDouble};
   Trajectories trajectories;
   MaskPlan plan;
-  OptimizerSettings optimizer_settings = {{.gradient_clip = 0}};
+  const OptimizerSettings optimizer_settings = test::constant_adamw(0.05);
   std::optional<Optimizer> optimizer;
 };
 
@@ -215,5 +189,4 @@ TEST(PlanDraw, AnyEndTokenOfTheModelEndsTheValidPart) {
   }
 }
 
-}  // namespace
 }  // namespace drift::policy_update_test

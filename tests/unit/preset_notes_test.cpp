@@ -4,17 +4,11 @@
 
 #include <drift/registry.h>
 
-#include "tests/support/support.h"
-
-#include <gmock/gmock.h>
+#include "tests/support/config_folder.h"
 
 namespace drift::preset_notes_test {
-namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using namespace testing;
 
 class PresetNotes : public testing::Test {
  protected:
@@ -26,11 +20,8 @@ class PresetNotes : public testing::Test {
                                      {ComponentKind::kReward, "judge"},
                                      {ComponentKind::kTask, "puzzle"}})
       registry_.add(kind, name, "of the test", {}, {});
-    Algorithm algorithm;
-    algorithm.name = "method";
-    algorithm.masking = "states";
-    algorithm.loss = "gradient";
-    algorithm.presets = {{"adapters", "adapters.toml", R"(description = "small changes"
+    test::add_algorithm(registry_, "method", "states", "gradient",
+                        {{"adapters", "adapters.toml", R"(description = "small changes"
 train.learning_rate = 3e-6
 train.group_size = 6
 notes.train.learning_rate = "chosen\nfor adapters"
@@ -42,8 +33,7 @@ train.learning_rate = 1e-6
                          {"wide", "wide.toml", R"(description = "larger groups"
 extends = "adapters"
 train.group_size = 64
-)"}};
-    registry_.add_algorithm(algorithm);
+)"}});
   }
 
   RunConfig resolve(const std::string& more, const std::vector<std::string>& settings = {}) const {
@@ -54,9 +44,8 @@ reward.name = "judge"
 rollout.name = "writer"
 algorithm.name = "method"
 )" + more);
-    std::vector<ConfigOverride> overrides;
-    for (const std::string& setting : settings) overrides.push_back(ConfigOverride::from_set(setting));
-    return resolve_config(load_document(folder_.path() / "run.toml", overrides), registry_, ConfigPurpose::kTrain);
+    return resolve_config(load_document(folder_.path() / "run.toml", test::overrides_of(settings)), registry_,
+                          ConfigPurpose::kTrain);
   }
   std::vector<std::string> notes(const std::string& more, const std::vector<std::string>& settings = {}) const {
     return resolve(more, settings).warnings();
@@ -98,5 +87,4 @@ TEST_F(PresetNotes, AreNotValues) {
   EXPECT_THAT(resolved, HasSubstr("3e-6"));
 }
 
-}  // namespace
 }  // namespace drift::preset_notes_test

@@ -5,13 +5,8 @@
 #include <gmock/gmock.h>
 
 namespace drift::preset_test {
-namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Key;
-using testing::Pair;
+using namespace testing;
 
 /// An algorithm whose presets are the given texts, called a, b, c, …
 Algorithm algorithm_of(const std::vector<std::string>& texts) {
@@ -95,5 +90,4 @@ TEST(Preset, CannotSayWhatItsBundleSays) {
   }
 }
 
-}  // namespace
 }  // namespace drift::preset_test

@@ -1,15 +1,14 @@
 // Products of bfloat16 matrices give the same whether they are LibTorch's or widened to float32: up to the rounding of
 // each sum. So do their gradients.
 
+#include "tests/support/tensors.h"
+
 #include <core/kernels/product.h>
 
 #include <drift/parallel.h>
 
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/randn.h>
-#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <gmock/gmock.h>
@@ -138,15 +137,6 @@ TEST(Products, OfFewRowsInFloat32) {
   expect_near(product(x, weight), exact);
   expect_near(product(x, weight, bias), exact + bias.to(at::kDouble));
   expect_near(product(x, weight, residual), exact + residual.to(at::kDouble));
-}
-
-TEST(Products, AreNativeOrWidenedAsAsked) {
-  const auto before = bfloat16_products();
-  {
-    const ScopedBfloat16Products native(kNative);
-    EXPECT_EQ(bfloat16_products(), kNative);
-  }
-  EXPECT_EQ(bfloat16_products(), before);
 }
 
 }  // namespace

@@ -8,16 +8,10 @@
 #include <drift/error.h>
 
 #include "tests/support/support.h"
+#include "tests/support/tensors.h"
 #include "tests/support/tiny_model.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/tensor.h>
-
-#include <gmock/gmock.h>
-
 namespace drift::prompt_encoder_test {
-namespace {
 
 using testing::HasSubstr;
 using Values = std::map<std::string, Parameter::Value>;
@@ -55,12 +49,7 @@ class Prompt : public testing::Test {
   }
   template <class Use>
   static std::string mistake(const Use& use) {
-    try {
-      use();
-    } catch (const Error& error) {
-      return std::string(error.what()) + " | " + error.hint();
-    }
-    return "no mistake";
+    return test::error_of(use);
   }
 
   Tokenizer tokenizer_ = Tokenizer::open(test::source_dir() / "assets/sudoku-llada");
@@ -188,13 +177,8 @@ TEST_F(Prompt, ThatDoesNotFitIsNamed) {
   std::vector<TaskItem> items(1);
   items[0].id = "item-7";
   items[0].prompt = std::string(25, '1');
-  try {
-    encoder().encode(items, 1, 8);
-    FAIL() << "it was accepted";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("item `item-7` has 25 tokens; with 8 of the response"));
-  }
+  EXPECT_THAT(mistake([&] { encoder().encode(items, 1, 8); }),
+              HasSubstr("item `item-7` has 25 tokens; with 8 of the response"));
 }
 
-}  // namespace
 }  // namespace drift::prompt_encoder_test

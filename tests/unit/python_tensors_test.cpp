@@ -1,5 +1,8 @@
 // Losses and masking strategies in Python: the tensors are the core's own, the numbers those of C++.
 
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
+
 #include <tests/support/plugins.h>
 #include <tests/support/python.h>
 #include <tests/support/rollouts.h>
@@ -9,22 +12,9 @@
 #include <core/lab/loss_slope.h>
 #include <core/plugin/plugin_loader.h>
 
-#include <gmock/gmock.h>
-
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/equal.h>
-
-#include <fstream>
-#include <set>
-
 namespace drift::python_tensors_test {
-namespace {
 
-using testing::AllOf;
-using testing::Each;
-using testing::Ge;
-using testing::HasSubstr;
-using testing::Le;
+using namespace testing;
 
 class PythonTensors : public testing::Test {
  protected:
@@ -249,5 +239,4 @@ TEST_F(PythonTensors, APlanIsChecked) {
               HasSubstr("M.plan() is of type int, not a drift.Plan"));
 }
 
-}  // namespace
 }  // namespace drift::python_tensors_test

@@ -1,7 +1,9 @@
 // Rewards and tasks in Python, which need no torch: they judge and make what the C++ examples do, from any thread, and
 // their mistakes are errors with file and line.
 
-#include <tests/support/alone.h>
+#include "tests/support/alone.h"
+#include "tests/support/support.h"
+
 #include <tests/support/plugins.h>
 #include <tests/support/python.h>
 #include <tests/support/tasks.h>
@@ -12,18 +14,12 @@
 
 #include <drift/unit_test.h>
 
-#include <gmock/gmock.h>
-
-#include <map>
 #include <thread>
 
 namespace drift::python_texts_test {
-namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
+using namespace testing;
 using unit_test::judge;
 using Values = std::map<std::string, Parameter::Value>;
 
@@ -278,5 +274,4 @@ TEST_F(PythonFile, AFileThatCannotBeReadIsAMistakeOfTheDeclaration) {
   EXPECT_THAT(error_of(""), AllOf(StartsWith("Python 3."), HasSubstr("; `file` is not set")));
 }
 
-}  // namespace
 }  // namespace drift::python_texts_test

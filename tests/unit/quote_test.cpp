@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 namespace drift::quote_test {
-namespace {
 
 TEST(Printable, LeavesTextsOfAllScriptsLinesAndTabs) {
   for (const char* text :
@@ -11,13 +10,10 @@ TEST(Printable, LeavesTextsOfAllScriptsLinesAndTabs) {
     EXPECT_EQ(printable(text), text);
 }
 
-TEST(Printable, ShowsTheCodesOfControlCharacters) {
+TEST(Printable, ShowsTheCodesOfWhatControlsTurnsOrBreaksALine) {
   EXPECT_EQ(printable("\x1b[31m\a\r\b\x7f"), "\\x1b[31m\\x07\\x0d\\x08\\x7f");
   EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\x00b");
   EXPECT_EQ(printable("\u0080\u009b31m\u009f"), "\\x80\\x9b31m\\x9f");
-}
-
-TEST(Printable, ShowsTheCodesOfWhatTurnsOrBreaksALine) {
   EXPECT_EQ(printable("\u202eabc\u202c \u2066x\u2069 \u200e\u200f\u061c"),
             "\\u202eabc\\u202c \\u2066x\\u2069 \\u200e\\u200f\\u061c");
   EXPECT_EQ(printable("a\u2028b\u2029"), "a\\u2028b\\u2029");
@@ -46,5 +42,4 @@ TEST(WithoutLongLines, CutsLinesAndKeepsTheirNumber) {
   EXPECT_EQ(without_long_lines(std::string(3999, 'x') + "éé"), std::string(3999, 'x') + "…");
 }
 
-}  // namespace
 }  // namespace drift::quote_test

@@ -1,13 +1,12 @@
+#include "tests/support/support.h"
+
 #include <drift/random.h>
 
 #include <ATen/core/PhiloxRNGEngine.h>
-#include <gtest/gtest.h>
 
 #include <array>
-#include <set>
 
 namespace drift::random_test {
-namespace {
 
 /// Key and counter as ATen takes them, lowest word first, and the four words.
 struct KnownAnswer {
@@ -83,5 +82,4 @@ TEST(RandomStream, BelowCoversItsRangeEvenly) {
   for (const int count : counts) EXPECT_NEAR(count, 10000, 400);
 }
 
-}  // namespace
 }  // namespace drift::random_test

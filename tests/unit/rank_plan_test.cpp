@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 namespace drift::rank_plan_test {
-namespace {
 
 /// Sixteen rows, each scored by two policies.
 ExchangeWork small_step() {
@@ -48,17 +47,13 @@ TEST(RankPlan, DividedGradientsLeaveAfterEveryPass) {
   EXPECT_EQ(exchanged(Shard::kGradients, work).gradients, 6000);
 }
 
-TEST(RankPlan, OneRankMovesNothing) {
+TEST(RankPlan, OneRankMovesNothingAndOfSeveralEachHasItsShare) {
   const auto alone = exchanged_bytes(small_step(), {1, Shard::kParameters});
   EXPECT_EQ(alone.gradients + alone.weights + alone.rollout_weights, 0);
-}
-
-TEST(RankPlan, ARankHasItsShareOfTheWork) {
   const Sharding ranks{.count = 8};
   EXPECT_EQ(ranks.largest_share(8), 1);
   EXPECT_EQ(ranks.largest_share(17), 3);
   EXPECT_EQ(ranks.largest_share(100), 13);
 }
 
-}  // namespace
 }  // namespace drift::rank_plan_test

@@ -8,19 +8,9 @@
 
 #include <tests/support/support.h>
 
-#include <gmock/gmock.h>
-
-#include <cmath>
-#include <string>
-#include <vector>
-
 namespace drift::record_diff_test {
-namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using namespace testing;
 
 ResponseRecord record(const std::string& id, bool solved, const std::string& reason = "") {
   ResponseRecord record;
@@ -33,12 +23,7 @@ ResponseRecord record(const std::string& id, bool solved, const std::string& rea
 }
 
 std::string error_of(const std::vector<ResponseRecord>& before, const std::vector<ResponseRecord>& after) {
-  try {
-    compare_records("cell", before, after);
-    return "no error";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return test::what_of([&] { compare_records("cell", before, after); });
 }
 
 TEST(RecordDiff, OneSampleAnItem) {
@@ -123,5 +108,4 @@ TEST(RecordDiff, FoldersAreComparedCellByCell) {
   EXPECT_THROW(compare_evaluations(folder.path() / "first", folder.path() / "missing"), Error);
 }
 
-}  // namespace
 }  // namespace drift::record_diff_test

@@ -6,18 +6,9 @@
 
 #include <tests/support/support.h>
 
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-
-#include <string>
-#include <vector>
-
 namespace drift::response_record_test {
-namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using namespace testing;
 
 ResponseRecord sample_record(const std::string& id) {
   ResponseRecord record;
@@ -103,12 +94,8 @@ TEST_F(Records, AnotherBrokenLineIsAnErrorThatNamesIt) {
   std::string content = test::read_file(file());
   content.insert(content.find('\n') + 1, "{\"id\": 1}\n");
   test::write_file(file(), content);
-  try {
-    RecordFile broken(file());
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("cell.jsonl:2"), HasSubstr("not a record of a response")));
-  }
+  EXPECT_THAT(test::what_of([&] { RecordFile broken(file()); }),
+              AllOf(HasSubstr("cell.jsonl:2"), HasSubstr("not a record of a response")));
 }
 
 TEST_F(Records, CanBeReplacedTogether) {
@@ -119,5 +106,4 @@ TEST_F(Records, CanBeReplacedTogether) {
   EXPECT_THAT(ids(), ElementsAre("c", "d"));
 }
 
-}  // namespace
 }  // namespace drift::response_record_test

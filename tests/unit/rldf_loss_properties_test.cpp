@@ -2,23 +2,14 @@
 
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
 
-#include <ATen/ops/full_like.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
-#include <gmock/gmock.h>
-
-#include <cmath>
-#include <limits>
 #include <numeric>
 
 namespace drift::rldf_loss_properties_test {
-namespace {
 
-using testing::DoubleNear;
-using testing::Each;
-using testing::Pointwise;
+using namespace testing;
 using Values = std::map<std::string, Parameter::Value>;
 
 std::unique_ptr<LossEstimator> rldf(const Values& values) {
@@ -227,5 +218,4 @@ TEST(RldfLoss, WithoutAReferenceThereIsNoKl) {
   for (const LossMetric& metric : rldf({{"beta", 0.0}})->evaluate(input).metrics) EXPECT_NE(metric.name, "kl");
 }
 
-}  // namespace
 }  // namespace drift::rldf_loss_properties_test

@@ -2,20 +2,13 @@
 
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"
+#include "tests/support/support.h"
 
 #include <drift/error.h>
 
-#include <gmock/gmock.h>
-
-#include <cmath>
-#include <limits>
-#include <set>
-
 namespace drift::rldf_masking_properties_test {
-namespace {
 
-using testing::Each;
-using testing::ElementsAre;
+using namespace testing;
 using Values = std::map<std::string, Parameter::Value>;
 
 std::unique_ptr<MaskingStrategy> strategy(const std::string& name, const Values& values = {}) {
@@ -23,22 +16,6 @@ std::unique_ptr<MaskingStrategy> strategy(const std::string& name, const Values&
 }
 
 std::unique_ptr<MaskingStrategy> rldf(const Values& values = {}) { return strategy("rldf", values); }
-
-TEST(RldfMasking, APlanDoesNotDependOnTheBatchAroundAResponse) {
-  const auto all = test::random_trajectories(8, 12, 5);
-  const std::vector<std::int64_t> some = {6, 0, 3};  // other company, other order, other rows
-  for (const auto& masking :
-       {rldf({{"k", std::int64_t{3}}}), rldf({{"k", std::int64_t{20}}, {"sample_temperature", 0.3}}),
-        rldf({{"k", std::int64_t{20}}, {"sample_temperature", std::numeric_limits<double>::infinity()}}),
-        strategy("random_masking"), strategy("coupled_random_masking"), strategy("all_masking")}) {
-    const MaskPlan whole = test::draw_plan(*masking, all, /*step=*/7);
-    const MaskPlan part = test::draw_plan(*masking, test::select_responses(all, some), /*step=*/7, some);
-    for (std::size_t b = 0; b < some.size(); ++b) {
-      EXPECT_EQ(test::views_of(part, static_cast<std::int64_t>(b)), test::views_of(whole, some[b]));
-      EXPECT_FALSE(test::views_of(part, static_cast<std::int64_t>(b)).empty());
-    }
-  }
-}
 
 TEST(RldfMasking, TheFirstOrLastStepsAreTakenAsTheyCome) {
   test::ResponseRow row;
@@ -94,13 +71,6 @@ TEST(RldfMasking, AViewShowsExactlyTheStateBeforeItsStep) {
       EXPECT_EQ(plan.committed_FL[view][i].item<bool>(), valid && committed == raw);
     }
   }
-}
-
-TEST(RldfMasking, PositionsThatWereNeverCommittedStayMasked) {
-  const auto trajectories = test::make_trajectories({{{0, 1, -1}, {1, 1, 0}, {.5, .5, 1}}});
-  const MaskPlan plan = test::draw_plan(*rldf({{"k", std::int64_t{2}}, {"sample_temperature", 0.0}}), trajectories);
-  EXPECT_THAT(test::numbers(plan.masked_FL.select(1, 2)), ElementsAre(1, 1));
-  EXPECT_THAT(test::numbers(plan.target_FL.select(1, 2)), ElementsAre(0, 0));
 }
 
 TEST(RldfMasking, ResponsesWithoutASignalHaveNoView) {
@@ -200,5 +170,4 @@ TEST(AllMasking, MasksEveryValidToken) {
   EXPECT_TRUE(plan.target_FL.equal(plan.masked_FL));
 }
 
-}  // namespace
 }  // namespace drift::rldf_masking_properties_test

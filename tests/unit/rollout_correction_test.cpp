@@ -9,27 +9,14 @@
 
 #include "tests/support/alone.h"
 #include "tests/support/rollouts.h"
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
 #include "tests/support/tiny_model.h"
-
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/ones_like.h>
-#include <ATen/ops/tensor.h>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cmath>
+#include "tests/support/updates.h"
 
 namespace drift::rollout_correction_test {
-namespace {
 
-using testing::DoubleNear;
-using testing::ElementsAre;
-using testing::Pointwise;
+using namespace testing;
 
 constexpr std::int64_t kVocabulary = 11, kPrompt = 4, kLength = 4, kResponses = 2;
 
@@ -189,14 +176,7 @@ struct UpdateResults {
 UpdateResults update(const Trajectories& trajectories, const MaskPlan& plan, const std::vector<at::Tensor>& weights_BL,
                      double learning_rate, std::int64_t views_per_update) {
   test::TinyModel model(kVocabulary, 5, at::kDouble);
-  OptimizerSettings settings;
-  settings.gradient_clip = 0;
-  settings.learning_rate = learning_rate;
-  settings.schedule = "constant";
-  settings.beta1 = 0.9;
-  settings.beta2 = 0.999;
-  settings.epsilon = 1e-8;
-  Optimizer optimizer(test::alone, model.parameters(), settings);
+  Optimizer optimizer(test::alone, model.parameters(), test::constant_adamw(learning_rate));
   const Loaded<LossEstimator> loss(std::make_unique<Reinforce>(), "reinforce");
   PolicyUpdate step(test::alone, model, loss, nullptr, optimizer,
                     {.group_size = 2, .views_per_update = views_per_update, .memory_budget = 1 << 30});
@@ -228,5 +208,4 @@ TEST_F(RolloutCorrectionTest, ViewsCanBeDividedAmongOptimizerSteps) {
   EXPECT_GT(std::abs(update(trajectories, plan, {}, 0, 0).result.loss - whole), 1e-3);
 }
 
-}  // namespace
 }  // namespace drift::rollout_correction_test

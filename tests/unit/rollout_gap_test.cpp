@@ -12,21 +12,12 @@
 #include "tests/support/golden_backbones.h"
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
+#include "tests/support/tensors.h"
 #include "tests/support/tiny_model.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/full_like.h>
-#include <ATen/ops/ones.h>
-
-#include <gtest/gtest.h>
-
-#include <cmath>
 
 namespace drift::rollout_gap_test {
-namespace {
 
 using Settings = std::map<std::string, Parameter::Value>;
 
@@ -145,5 +136,4 @@ TEST(Decoders, EveryCacheHasAGap) {
   }
 }
 
-}  // namespace
 }  // namespace drift::rollout_gap_test

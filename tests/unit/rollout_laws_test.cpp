@@ -8,27 +8,14 @@
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"
 #include "tests/support/support.h"
+#include "tests/support/tensors.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
 #include <ATen/ops/cos.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/zeros.h>
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <atomic>
-#include <set>
-#include <sstream>
 
 namespace drift::rollout_laws_test {
-namespace {
 
 using Settings = std::map<std::string, Parameter::Value>;
 
@@ -347,5 +334,4 @@ INSTANTIATE_TEST_SUITE_P(Decoders, RolloutLaws,
                                          Decoder{"diffusion", "dream", diffusion_settings}),
                          [](const auto& info) { return std::string(info.param.rollout) + "_" + info.param.family; });
 
-}  // namespace
 }  // namespace drift::rollout_laws_test

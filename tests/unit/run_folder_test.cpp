@@ -1,3 +1,5 @@
+#include "tests/support/tensors.h"
+
 #include <core/io/run_folder.h>
 
 #include <core/io/checkpoint.h>
@@ -7,29 +9,21 @@
 #include <tests/support/child.h>
 #include <tests/support/support.h>
 
-#include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/zeros.h>
-#include <gmock/gmock.h>
 #include <sys/resource.h>
-#include <nlohmann/json.hpp>
 
 #include <csignal>
-#include <fstream>
-#include <set>
 
 namespace drift::run_folder_test {
-namespace {
 
 namespace fs = std::filesystem;
 using test::error_of;
 using test::in_child;
+using test::limit_file_size;
+using test::names_in;
 using test::read_file;
 using test::TemporaryFolder;
 using test::write_file;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using namespace testing;
 
 // A checkpoint in which every value is a function of the step.
 RunCheckpoint checkpoint_at(std::int64_t step, std::int64_t size = 64) {
@@ -45,12 +39,6 @@ RunCheckpoint checkpoint_at(std::int64_t step, std::int64_t size = 64) {
 }
 
 std::string metrics_line(std::int64_t step) { return R"({"step":)" + std::to_string(step) + R"(,"loss":0.5})"; }
-
-std::set<std::string> names_in(const fs::path& folder) {
-  std::set<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
-  return names;
-}
 
 class Run : public ::testing::Test {
  protected:
@@ -282,13 +270,6 @@ TEST_F(Run, InspectionsOfLaterStepsAreForgotten) {
               testing::UnorderedElementsAre("notes.txt", "step-000001.json", "step-000025.json"));
 }
 
-// Every write beyond `bytes` of a file fails, as it does when a disk is full.
-void limit_file_size(rlim_t bytes) {
-  std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit limit{bytes, bytes};
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 TEST_F(Run, ACheckpointThatDoesNotFitLeavesTheOldOne) {
   make_run(10);
   const auto before = names_in(checkpoints());
@@ -375,5 +356,4 @@ TEST_F(Run, AKillAtAnyInstantLosesNothingButTheStep) {
   }
 }
 
-}  // namespace
 }  // namespace drift::run_folder_test

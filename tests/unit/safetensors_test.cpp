@@ -1,26 +1,21 @@
+#include "tests/support/tensors.h"
+
 #include <core/io/safetensors.h>
 
 #include <drift/error.h>
 #include <drift/random.h>
 #include <tests/support/support.h>
 
-#include <ATen/ops/arange.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/equal.h>
 #include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/zeros.h>
-#include <gmock/gmock.h>
 
 #include <cstring>
 
 namespace drift::safetensors_test {
-namespace {
 
 using test::read_file;
 using test::TemporaryFolder;
 using test::write_file;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using namespace testing;
 
 class Safetensors : public ::testing::Test {
  protected:
@@ -37,12 +32,7 @@ class Safetensors : public ::testing::Test {
     return path;
   }
   std::string error_of(const std::filesystem::path& path) {
-    try {
-      const SafetensorsFile file(path);
-      return "";
-    } catch (const Error& error) {
-      return error.what();
-    }
+    return test::error_of([&] { const SafetensorsFile file(path); });
   }
   std::string header_error(const std::string& header, const std::string& data = "") {
     return error_of(raw(header, data));
@@ -340,5 +330,4 @@ TEST_F(Safetensors, NamesThatCannotBeWrittenAreRefused) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
-}  // namespace
 }  // namespace drift::safetensors_test

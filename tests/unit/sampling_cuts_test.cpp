@@ -8,27 +8,15 @@
 
 #include "tests/support/frequencies.h"
 #include "tests/support/support.h"
+#include "tests/support/tensors.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/randperm.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
 #include <numeric>
-#include <optional>
 
 namespace drift::sampling_cuts_test {
-namespace {
 
 constexpr auto kImplementations = {sample_tokens, sample_with_operators};
 
@@ -274,5 +262,4 @@ TEST(SamplingCuts, LogitsThatAreNotFiniteShow) {
   }
 }
 
-}  // namespace
 }  // namespace drift::sampling_cuts_test

@@ -1,36 +1,20 @@
+#include "tests/support/rollouts.h"
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
+
 #include <core/interface/random_operators.h>
 #include <core/interface/sampling_operators.h>
 #include <core/update/view_rows.h>
 
 #include <drift/random.h>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/empty.h>
-#include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/randn.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <limits>
 
 namespace drift::sampling_test {
-namespace {
-
-at::Tensor uniforms(std::int64_t count) {
-  const RandomStream random(3, "uniforms");
-  auto values = at::empty({count}, at::kDouble);
-  for (std::int64_t m = 0; m < count; ++m) values.data_ptr<double>()[m] = random.uniform({0, m, 0, 0});
-  return values;
-}
 
 SampledTokens draw(const at::Tensor& logits, std::int64_t count, const SamplingOptions& options) {
-  return sample_tokens(logits, at::zeros({count}, at::kLong), uniforms(count), options);
+  return sample_tokens(logits, at::zeros({count}, at::kLong), test::uniforms(count), options);
 }
 
 std::vector<double> frequencies(const SampledTokens& sampled, std::int64_t vocabulary) {
@@ -90,8 +74,8 @@ TEST(SampleTokens, TakesBfloat16LogitsAtTheirValue) {
   const auto rows = at::arange(6, at::kLong).repeat({20});
   for (const double temperature : {0.0, 1.0}) {
     const SamplingOptions options{temperature, Confidence::kMargin, {}};
-    const auto narrow = sample_tokens(logits, rows, uniforms(120), options);
-    const auto wide = sample_tokens(logits.to(at::kFloat), rows, uniforms(120), options);
+    const auto narrow = sample_tokens(logits, rows, test::uniforms(120), options);
+    const auto wide = sample_tokens(logits.to(at::kFloat), rows, test::uniforms(120), options);
     EXPECT_TRUE(at::equal(narrow.token_M, wide.token_M));
     EXPECT_TRUE(at::equal(narrow.logprob_M, wide.logprob_M));
     EXPECT_TRUE(at::equal(narrow.confidence_M, wide.confidence_M));
@@ -137,5 +121,4 @@ TEST(Uniform, BroadcastsItsPoints) {
   EXPECT_EQ(values[2][1].item<double>(), RandomStream(1, "x").uniform({0, 2, 1, 0}));
 }
 
-}  // namespace
 }  // namespace drift::sampling_test

@@ -9,16 +9,7 @@
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
-
 namespace drift::shipped_configs_test {
-namespace {
 
 namespace fs = std::filesystem;
 
@@ -194,5 +185,4 @@ TEST_F(ShippedConfigs, TheRolloutOfAnAlgorithmsFileIsThatOfItsPreset) {
   }
 }
 
-}  // namespace
 }  // namespace drift::shipped_configs_test

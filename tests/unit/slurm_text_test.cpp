@@ -4,15 +4,9 @@
 #include <core/sweep/slurm_text.h>
 #include <tests/support/support.h>
 
-#include <gmock/gmock.h>
-
-#include <string>
-
 namespace drift::slurm_text_test {
-namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using namespace testing;
 
 SlurmScript script() { return {"grid", {}, "/data/out/slurm", "/home/me", "/opt/drift/bin/drift", 0}; }
 
@@ -138,5 +132,4 @@ TEST(SlurmQueue, KnowsWhichTasksHaveEndedAndHow) {
   EXPECT_EQ(task("FAILED").how(), "");  // the exit status says more
 }
 
-}  // namespace
 }  // namespace drift::slurm_text_test

@@ -1,11 +1,8 @@
+#include "tests/support/support.h"
+
 #include <core/record/step_record.h>
 
-#include <gmock/gmock.h>
-
-#include <cmath>
-
 namespace drift::step_record_test {
-namespace {
 
 StepRecord whole_step() {
   StepRecord step;
@@ -40,9 +37,8 @@ const std::string kWholeLine =
     R"("reward":0.5,"old":0.0,"reference":0.0,"update":2.0,"other":0.75,"total":4.25},"held_out":{"accuracy":0.5,)"
     R"("standard_error":0.125,"items":16,"forwards_per_response":32.0,"seconds":7.5}})";
 
-TEST(StepRecord, IsALineWhoseUnknownNumbersAreNull) { EXPECT_EQ(to_json_line(whole_step()), kWholeLine); }
-
-TEST(StepRecord, ReadBackItIsTheSame) {
+TEST(StepRecord, IsALineWhoseUnknownNumbersAreNullAndTheSameWhenReadBack) {
+  EXPECT_EQ(to_json_line(whole_step()), kWholeLine);
   const StepRecord read = parse_step(kWholeLine);
   // What the loss could not tell is left out.
   std::string line = kWholeLine;
@@ -79,5 +75,4 @@ TEST(StepRecord, TheTotalAloneIsNotAPhase) {
   EXPECT_THAT(step.seconds->phases(), testing::IsEmpty());
 }
 
-}  // namespace
 }  // namespace drift::step_record_test

@@ -3,14 +3,11 @@
 #include <core/text/byte_alphabet.h>
 #include <core/text/tokenizer.h>
 #include <core/text/utf8.h>
-#include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
+#include "tests/support/support.h"
 #include "tests/support/tokenizers.h"
 
 namespace drift::stream_decoder_test {
-namespace {
 
 using nlohmann::json;
 using Ids = std::vector<std::int64_t>;
@@ -86,5 +83,4 @@ TEST(StreamDecoder, JoinsToWhatDecodeMakes) {
   }
 }
 
-}  // namespace
 }  // namespace drift::stream_decoder_test

@@ -6,23 +6,14 @@
 #include "tests/support/alone.h"
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
+#include "tests/support/tensors.h"
 
 #include <drift/error.h>
 #include <drift/parallel.h>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/equal.h>
-
-#include <gmock/gmock.h>
-
-#include <string>
 #include <tuple>
-#include <vector>
 
 namespace drift::streamed_model_test {
-namespace {
 
 class StreamedModel : public testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
@@ -90,5 +81,4 @@ INSTANTIATE_TEST_SUITE_P(Backbones, StreamedModel,
                          testing::Combine(testing::Values("llada", "dream"), testing::Values("float32", "bfloat16")),
                          [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
-}  // namespace
 }  // namespace drift::streamed_model_test

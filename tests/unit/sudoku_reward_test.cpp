@@ -1,15 +1,12 @@
 // Reward `sudoku`: what counts as a solved puzzle.
 
 #include <drift/error.h>
-#include <gmock/gmock.h>
-
-#include <sstream>
 
 #include "tests/support/reward_cases.h"
 #include "tests/support/sudoku.h"
+#include "tests/support/support.h"
 
 namespace drift::sudoku_reward_test {
-namespace {
 
 using test::make_sudoku;
 using testing::HasSubstr;
@@ -183,5 +180,4 @@ TEST(SudokuReward, TheTestFileIsJudgedRight) {
   EXPECT_EQ(with_several_solutions, 124);
 }
 
-}  // namespace
 }  // namespace drift::sudoku_reward_test

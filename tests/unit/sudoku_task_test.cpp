@@ -2,17 +2,12 @@
 
 #include <core/text/tokenizer.h>
 #include <drift/error.h>
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <cmath>
-#include <set>
 
 #include "tests/support/sudoku.h"
+#include "tests/support/support.h"
 #include "tests/support/tasks.h"
 
 namespace drift::sudoku_task_test {
-namespace {
 
 using test::held_out_items;
 using test::make_sudoku;
@@ -133,11 +128,8 @@ TEST(SudokuTask, TheSmallModelsItemsArePinned) {
   EXPECT_EQ(test::hash_of(texts), 11813806010008587740u);
 }
 
-TEST(SudokuTask, ItemsAreAFunctionOfSeedAndIndex) {
+TEST(SudokuTask, ItemsAreAFunctionOfSeedAndIndexAndHeldOutOnesAreDistinctAndGrowAtTheEnd) {
   test::expect_items_of_seed_and_index(*make_sudoku<Task>(), *make_sudoku<Task>({{"held_out_size", std::int64_t{1}}}));
-}
-
-TEST(SudokuTask, HeldOutPuzzlesAreDistinctAndGrowAtTheEnd) {
   std::set<std::string> ids;
   for (const TaskItem& item : held_out_items(*make_sudoku<Task>())) ids.insert(item.id);
   EXPECT_EQ(ids.size(), 400u);
@@ -335,5 +327,4 @@ TEST(SudokuTask, OfTheTestFileThePuzzlesThatAreWhollyHeldOutAreUsed) {
   }
 }
 
-}  // namespace
 }  // namespace drift::sudoku_task_test

@@ -4,25 +4,12 @@
 
 #include <drift/error.h>
 
-#include <tests/support/support.h>
-
-#include <gmock/gmock.h>
-
-#include <cmath>
-#include <cstdint>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
+#include "tests/support/config_folder.h"
+#include "tests/support/tasks.h"
 
 namespace drift::suite_tables_test {
-namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using namespace testing;
 
 // ---- the figures of the paper ----
 
@@ -68,31 +55,20 @@ TEST(PublishedFigures, GiveThePrintedDifferencesButOne) {
   EXPECT_THAT(others, ElementsAre("Dream Delta vs. Base HumanEval-128-static: 10.4 printed, 10.3"));
 }
 
-std::uint64_t fnv1a(const std::string& text) {
-  std::uint64_t hash = 0xCBF29CE484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  return hash;
-}
-
 // The hash is that of the paper's tables as they were typed a second time, from its source, apart from this file.
 TEST(PublishedFigures, AreThoseOfThePaper) {
   std::map<std::string, double> figures;
   for (const PublishedFigure& figure : paper()) figures[name_of(figure)] = figure.value;
   std::string all;
   for (const auto& [name, value] : figures) all += name + " " + one_decimal(value) + "\n";
-  EXPECT_EQ(fnv1a(all), 0x6978BA049611C4DBu) << all;
+  EXPECT_EQ(test::hash_of(std::vector{all}), 0x6978BA049611C4DBu) << all;
 }
 
 TEST(PublishedFigures, MistakesNameTheLine) {
   const test::TemporaryFolder folder;
-  const auto error_of = [&](const std::string& content) -> std::string {
+  const auto error_of = [&](const std::string& content) {
     test::write_file(folder.path() / "figures.csv", content);
-    try {
-      read_published(folder.path() / "figures.csv");
-      return "no error";
-    } catch (const Error& error) {
-      return error.what();
-    }
+    return test::what_of([&] { read_published(folder.path() / "figures.csv"); });
   };
   const std::string titles = "backbone,method,role,task,length,schedule,value\n";
   EXPECT_EQ(error_of("# a comment\n" + titles + "small,\"a, \"\"b\"\"\",base,sums,20,dynamic,+12.5\n"), "no error");
@@ -227,40 +203,28 @@ TEST_F(SuiteTables, CellsComeScheduleByScheduleAndTaskByTask) {
                                  "sums-20-static", "sums-40-static", "grids-20-static", "rhymes-8-static"));
 }
 
-TEST(SuiteFiles, EveryMistakeIsToldAtOnce) {
-  const test::TemporaryFolder folder;
-  test::write_file(folder.path() / "suite.toml", R"([suite]
+using SuiteFiles = test::ConfigFolder;
+
+TEST_F(SuiteFiles, EveryMistakeIsToldAtOnce) {
+  const auto file = write("suite.toml", R"([suite]
 schedule = ["dynamic"]
 lengths = [20, "long"]
 published = 3
 tasks = [{ name = "a/b", file = "a.toml" }, { name = "c", fil = "c.toml", lengths = [8] }]
 )");
-  try {
-    read_suite_file(folder.path() / "suite.toml", {});
-    FAIL();
-  } catch (const ConfigError& error) {
-    const std::string text = error.text(false);
-    EXPECT_THAT(text,
-                AllOf(HasSubstr("unknown key `schedule`"), HasSubstr("did you mean `schedules`?"),
-                      HasSubstr("`lengths` must be a list of integers"), HasSubstr("`published` must be a text")));
-    EXPECT_THAT(text, AllOf(HasSubstr("no lengths for this task"), HasSubstr("must be usable as a file name"),
-                            HasSubstr("unknown key `fil` in a task"), HasSubstr("this task has no file")));
-  }
+  const std::string text = mistakes_in([&] { read_suite_file(file, {}); });
+  EXPECT_THAT(text, AllOf(HasSubstr("unknown key `schedule`"), HasSubstr("did you mean `schedules`?"),
+                          HasSubstr("`lengths` must be a list of integers"), HasSubstr("`published` must be a text")));
+  EXPECT_THAT(text, AllOf(HasSubstr("no lengths for this task"), HasSubstr("must be usable as a file name"),
+                          HasSubstr("unknown key `fil` in a task"), HasSubstr("this task has no file")));
 }
 
-TEST(SuiteFiles, TheSameCellTwiceIsAMistake) {
-  const test::TemporaryFolder folder;
-  test::write_file(folder.path() / "suite.toml", R"([suite]
+TEST_F(SuiteFiles, TheSameCellTwiceIsAMistake) {
+  const auto file = write("suite.toml", R"([suite]
 lengths = [20]
 tasks = [{ name = "a", file = "a.toml" }, { name = "a", file = "b.toml" }]
 )");
-  try {
-    read_suite_file(folder.path() / "suite.toml", {});
-    FAIL();
-  } catch (const ConfigError& error) {
-    EXPECT_THAT(error.text(false), HasSubstr("the suite has the cell a-20 twice"));
-  }
+  EXPECT_THAT(mistakes_in([&] { read_suite_file(file, {}); }), HasSubstr("the suite has the cell a-20 twice"));
 }
 
-}  // namespace
 }  // namespace drift::suite_tables_test

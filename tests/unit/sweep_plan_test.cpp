@@ -1,43 +1,28 @@
 // From a sweep's file to its runs: the grid, what wins, what is refused, what is the same run.
 
+#include "tests/support/support.h"
+
 #include <core/sweep/sweep_plan.h>
 
 #include <tests/support/config_folder.h>
 
-#include <gmock/gmock.h>
-
-#include <string>
-#include <vector>
-
 namespace drift::sweep_plan_test {
-namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using namespace testing;
 
 Registry make_registry() {
   Registry registry;
   test::add(registry, ComponentKind::kModel, "toy");
-  test::add(registry, ComponentKind::kTask, "sums",
-            {{"digits", 3, "digits of a number"}, path("words_file", "", "words")});
+  test::add(registry, ComponentKind::kTask, "sums", {{"digits", 3, "digits of a number"}});
   test::add(registry, ComponentKind::kReward, "sums");
   test::add(registry, ComponentKind::kRollout, "blocks", {{"length", 20, "response positions", at_least(1)}});
   for (const char* name : {"plain", "clever"}) {
     test::add(registry, ComponentKind::kMaskingStrategy, name, {{"k", 4, "contexts", at_least(1)}});
     test::add(registry, ComponentKind::kLossEstimator, name);
-    registry.add_algorithm(
-        {.name = name, .doc = "", .paper = "", .masking = name, .loss = name, .presets = {}, .plugin = name});
+    test::add_algorithm(registry, name, name, name);
   }
-  registry.add_algorithm(
-      {.name = "long",
-       .doc = "",
-       .paper = "",
-       .masking = "plain",
-       .loss = "plain",
-       .presets = {{"paper", "long.toml", "description = \"long answers\"\nrollout.length = 40\n", {}}},
-       .plugin = "long"});
+  test::add_algorithm(registry, "long", "plain", "plain",
+                      {{"paper", "long.toml", "description = \"long answers\"\nrollout.length = 40\n", {}}});
   return registry;
 }
 
@@ -75,8 +60,6 @@ class SweepPlanning : public test::ConfigFolder {
     return mistakes_in([&] { plan(content, sets); });
   }
 
-  std::string key(const std::string& content) const { return plan(content + "[sweep]\n").runs.at(0).key; }
-
   Registry registry_ = make_registry();
 };
 
@@ -101,18 +84,13 @@ algorithm.masking.k = [1]
       ElementsAre("short, steps=10, k=1", "short, steps=20, k=1", "long, steps=10, k=1", "long, steps=20, k=1"));
 }
 
-TEST_F(SweepPlanning, KeysOfTheGridKeepTheOrderOfTheFile) {
+TEST_F(SweepPlanning, CellsAreCalledByTheirValuesInTheOrderOfTheFile) {
   EXPECT_THAT(labels("[sweep.grid]\ntrain.steps = [1]\nalgorithm.masking.k = [2]\n"), ElementsAre("steps=1, k=2"));
   EXPECT_THAT(labels("[sweep.grid]\nalgorithm.masking.k = [2]\ntrain.steps = [1]\n"), ElementsAre("k=2, steps=1"));
-}
-
-TEST_F(SweepPlanning, ComponentsAreCalledByTheirName) {
   EXPECT_THAT(labels("[sweep.grid]\nalgorithm.name = [\"plain\", \"clever\"]\n"), ElementsAre("plain", "clever"));
-}
-
-TEST_F(SweepPlanning, NumbersAreCalledAsPeopleWriteThem) {
   EXPECT_THAT(labels("[sweep.grid]\ntrain.learning_rate = [3e-5, 0.0001, 0.25]\n"),
               ElementsAre("learning_rate=3e-5", "learning_rate=1e-4", "learning_rate=0.25"));
+  EXPECT_THAT(labels("[sweep]\nname = \"alone\"\n"), ElementsAre("alone")) << "without an axis";
 }
 
 TEST_F(SweepPlanning, AValueCanBeWrittenOutInLines) {
@@ -129,20 +107,13 @@ set.algorithm.masking.k = 8
               ElementsAre(4, 8));
 }
 
-TEST_F(SweepPlanning, WithoutAxesThereIsOneCellOfTheSweepsName) {
-  EXPECT_THAT(labels("[sweep]\nname = \"alone\"\n"), ElementsAre("alone"));
-}
-
-TEST_F(SweepPlanning, EveryCellRunsEverySeedAndTheFirstSeedOfAllComesFirst) {
+TEST_F(SweepPlanning, EveryCellRunsEverySeedOrThatOfTheFileAndTheFirstSeedOfAllComesFirst) {
   const SweepPlan made = plan("[sweep]\nseeds = [7, 8]\n[sweep.grid]\ntrain.steps = [1, 2]\n");
   std::vector<std::string> order;
   for (const SweepRun& run : made.runs) order.push_back(run.label);
   EXPECT_THAT(order, ElementsAre("steps=1, seed 7", "steps=2, seed 7", "steps=1, seed 8", "steps=2, seed 8"));
   EXPECT_EQ(made.seeds[1][1].seed, 8);
   EXPECT_EQ(made.runs[made.seeds[1][1].run].label, "steps=2, seed 8");
-}
-
-TEST_F(SweepPlanning, WithoutSeedsTheFilesSeedRuns) {
   EXPECT_EQ(plan("[run]\nseed = 5\n[sweep]\n").seeds[0][0].seed, 5);
 }
 
@@ -238,30 +209,6 @@ values = [{ name = "default" }, { name = "the same", set = { algorithm.masking.k
   EXPECT_NE(made.seeds[0][1].run, made.seeds[2][1].run);
 }
 
-TEST_F(SweepPlanning, ARunIsTheSameUntilSomethingChangesThatItsNumbersDependOn) {
-  const std::string plain = key("");
-  EXPECT_EQ(key("[run]\nname = \"other\"\n"), plain);
-  EXPECT_EQ(key("[train]\ncheckpoint_every = 3\nkeep_checkpoints = 1\n"), plain);
-  for (const char* change :
-       {"[run]\nseed = 1\n", "[train]\nsteps = 7\n", "[evaluation]\nitems = 3\n", "[algorithm.masking]\nk = 5\n",
-        "[evaluation.rollout]\nlength = 3\n", "[model]\ndtype = \"bfloat16\"\n"})
-    EXPECT_NE(key(change), plain) << change;
-}
-
-TEST_F(SweepPlanning, FilesAndCheckpointsCountByTheirContentWhereverTheyLie) {
-  write("elsewhere/config.json", R"({"model_type": "toy"})");
-  write("elsewhere/notes.md", "words");
-  const std::string plain = key("");
-  EXPECT_EQ(key("[model]\npath = \"elsewhere\"\n"), plain);
-  write("elsewhere/model.safetensors", "weights");
-  EXPECT_NE(key("[model]\npath = \"elsewhere\"\n"), plain);
-
-  write("words", "a b c");
-  const std::string words = key("[task]\nwords_file = \"words\"\n");
-  write("words", "a b d");
-  EXPECT_NE(key("[task]\nwords_file = \"words\"\n"), words);
-}
-
 // ---- mistakes ----
 
 TEST_F(SweepPlanning, AMistakeIsToldOnceAndWithItsCells) {
@@ -322,14 +269,7 @@ TEST_F(SweepPlanning, AGridOfThousandsOfCellsIsRefusedBeforeItIsMade) {
   std::string axes = "[sweep.grid]\n", list;
   for (int i = 0; i < 10'000; ++i) axes += "train.k" + std::to_string(i) + " = [1, 2, 3]\n";
   for (int i = 0; i < 10'001; ++i) list += std::to_string(i) + ", ";
-  const auto error_of = [&](const std::string& content) -> std::string {
-    try {
-      plan(content);
-      return "";
-    } catch (const Error& error) {
-      return error.what();
-    }
-  };
+  const auto error_of = [&](const std::string& content) { return test::error_of([&] { plan(content); }); };
   EXPECT_THAT(error_of("[sweep.grid]\ntrain.steps = [" + list + "]\n"), HasSubstr("more than 1000 cells"));
   EXPECT_NE(error_of(axes), "");
   EXPECT_THAT(error_of("[sweep]\nseeds = [" + list + "]\n"), HasSubstr("more than 10000 seeds"));
@@ -341,5 +281,4 @@ TEST_F(SweepPlanning, TheCommandLineChangesTheRunsAndNotTheGrid) {
   EXPECT_THAT(mistakes("[sweep]\n", {"run.seed=2"}), Not(HasSubstr("error")));
 }
 
-}  // namespace
 }  // namespace drift::sweep_plan_test

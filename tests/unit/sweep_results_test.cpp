@@ -8,39 +8,23 @@
 
 #include <tests/support/support.h>
 
-#include <gmock/gmock.h>
-
-#include <cmath>
-#include <string>
-#include <vector>
-
 namespace drift::sweep_results_test {
-namespace {
 
-using testing::DoubleNear;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using namespace testing;
 
 const double kNaN = std::nan("");
 
 // ---- statistics ----
 
-TEST(Statistics, MeanAndStandardErrorOverSeeds) {
+TEST(Statistics, MeanAndStandardErrorAreThoseOfTheKnownValues) {
   const Estimate three = estimate({2, 4, 9});  // deviations -3, -1, 4: sample variance 26 / 2
   EXPECT_DOUBLE_EQ(three.mean, 5);
   EXPECT_DOUBLE_EQ(three.error, std::sqrt(13.0 / 3));
   EXPECT_EQ(three.count, 3);
-}
-
-TEST(Statistics, OneValueHasNoErrorAndNoneHasNoMean) {
   EXPECT_DOUBLE_EQ(estimate({7}).mean, 7);
   EXPECT_TRUE(std::isnan(estimate({7}).error));
   EXPECT_TRUE(std::isnan(estimate({}).mean));
   EXPECT_EQ(estimate({}).count, 0);
-}
-
-TEST(Statistics, UnknownValuesDoNotCount) {
   const Estimate two = estimate({1, kNaN, 3});
   EXPECT_DOUBLE_EQ(two.mean, 2);
   EXPECT_DOUBLE_EQ(two.error, 1);
@@ -70,31 +54,22 @@ TEST(Statistics, TheEndOfARunIsItsLastTenth) {
 
 const TextTable kTable = {{"setting", "50% & _more_"}, {false, true}, {{"a, \"b\"", "-1.5 ± 0.2"}, {"x|y\\z", ""}}};
 
-TEST(TextTables, LineUpInATerminal) {
+TEST(TextTables, LineUpInATerminalAndQuoteWhatAFileNeeds) {
   EXPECT_EQ(to_text(kTable, true),
             "setting  50% & _more_\n"
             "a, \"b\"     -1.5 ± 0.2\n"
             "x|y\\z\n");
   EXPECT_THAT(to_text(kTable, false), HasSubstr("-1.5 +- 0.2\n"));
-}
-
-TEST(TextTables, QuoteInCsv) {
   EXPECT_EQ(to_csv(kTable),
             "setting,50% & _more_\n"
             "\"a, \"\"b\"\"\",-1.5 ± 0.2\n"
             "x|y\\z,\n");
-}
-
-TEST(TextTables, EscapeInLatex) {
   EXPECT_EQ(to_latex(kTable),
             "\\begin{tabular}{lr}\n\\hline\n"
             "setting & 50\\% \\& \\_more\\_ \\\\\n\\hline\n"
             "a, \"b\" & $-1.5 \\pm 0.2$ \\\\\n"
             "x|y\\textbackslash{}z &  \\\\\n"
             "\\hline\n\\end{tabular}\n");
-}
-
-TEST(TextTables, EscapeInMarkdownAndHtml) {
   EXPECT_EQ(to_markdown(kTable),
             "| setting | 50% & _more_ |\n| --- | ---: |\n| a, \"b\" | -1.5 ± 0.2 |\n| x\\|y\\z | |\n");
   EXPECT_THAT(to_html(kTable), HasSubstr("<th class=\"number\">50% &amp; _more_</th>"));
@@ -283,14 +258,4 @@ TEST(SweepChart, ABandIsOneShapeFromTheHighestToTheLowestAndBack) {
   EXPECT_THAT(svg, HasSubstr("<path class=\"line s3\" d=\"M50.0 85.0h0L390.0 85.0\"/>"));
 }
 
-TEST(SweepChart, MoreLinesThanColoursAreDashed) {
-  Chart chart{.title = "t", .x = {0, 1}};
-  for (int line = 0; line < 9; ++line) chart.series.push_back({.name = std::to_string(line), .y = {1, 2}});
-  const std::string svg = svg_chart(chart);
-  EXPECT_THAT(svg, HasSubstr("<path class=\"line s7\""));
-  EXPECT_THAT(svg, HasSubstr("<path class=\"line s0 dash\""));
-  EXPECT_THAT(svg, HasSubstr("<i class=\"s0 dash\"></i>8</span>"));
-}
-
-}  // namespace
 }  // namespace drift::sweep_results_test

@@ -1,17 +1,15 @@
 // Where LibTorch's tensors get their memory, after the program has chosen (core/base/tensor_memory.h).
 
+#include "tests/support/tensors.h"
+
 #include <core/base/tensor_memory.h>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
-#include <ATen/ops/ones.h>
 #include <c10/core/CPUAllocator.h>
 
 #include <gtest/gtest.h>
 
 namespace drift::tensor_memory_test {
-namespace {
 
 constexpr std::int64_t kLarge = 8 << 20, kSmall = 1 << 10;  // elements
 
@@ -50,5 +48,4 @@ TEST_F(TensorMemory, IsThereForWorkspacesOfProducts) {
 
 TEST_F(TensorMemory, ThatIsNotThereIsAnError) { EXPECT_THROW(at::empty({std::int64_t{1} << 58}), c10::Error); }
 
-}  // namespace
 }  // namespace drift::tensor_memory_test

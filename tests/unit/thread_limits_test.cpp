@@ -5,15 +5,11 @@
 
 #include <tests/support/support.h>
 
-#include <gmock/gmock.h>
-
 #include <sched.h>
 
 namespace drift::thread_limits_test {
-namespace {
 
-using testing::Eq;
-using testing::Optional;
+using namespace testing;
 
 TEST(ThreadLimits, TheSmallestCounts) {
   ThreadLimits limits{.machine = 16, .affinity = 8, .quota = {}, .omp_num_threads = {}};
@@ -82,5 +78,4 @@ TEST(ThreadLimits, OfThisProcessFollowItsAffinity) {
   EXPECT_EQ(limits.threads(), 1u);
 }
 
-}  // namespace
 }  // namespace drift::thread_limits_test

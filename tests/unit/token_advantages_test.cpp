@@ -2,17 +2,13 @@
 
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"
-
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/ones_like.h>
+#include "tests/support/tensors.h"
 
 #include <gmock/gmock.h>
 
 namespace drift::token_advantages_test {
-namespace {
 
-using testing::DoubleNear;
-using testing::Pointwise;
+using namespace testing;
 using Values = std::map<std::string, Parameter::Value>;
 
 struct ShippedLoss {
@@ -76,5 +72,4 @@ INSTANTIATE_TEST_SUITE_P(
                       ShippedLoss{"spg", {{"negative", "elbo"}}}, ShippedLoss{"wd1", {}}, ShippedLoss{"agrpo", {}},
                       ShippedLoss{"gdpo", {{"beta", 0.0}}}, ShippedLoss{"bgpo", {}}, ShippedLoss{"vrpo", {}}));
 
-}  // namespace
 }  // namespace drift::token_advantages_test

@@ -3,21 +3,16 @@
 #include <core/text/tokenizer.h>
 #include <core/text/utf8.h>
 #include <drift/error.h>
-#include <gmock/gmock.h>
-
-#include <nlohmann/json.hpp>
 
 #include "tests/support/support.h"
 #include "tests/support/tokenizers.h"
 
 namespace drift::tokenizer_test {
-namespace {
 
 using nlohmann::json;
 using test::open_tokenizer;
 using test::small_tokenizer;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using namespace testing;
 using Ids = std::vector<std::int64_t>;
 
 const Tokenizer& shipped() {
@@ -49,14 +44,7 @@ TEST(Tokenizer, DecodesWhatItEncoded) {
 }
 
 TEST(Tokenizer, SaysWhichCharacterTheVocabularyLacks) {
-  const auto message = [](const std::string& text) -> std::string {
-    try {
-      shipped().encode(text);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
-  };
+  const auto message = [](const std::string& text) { return test::what_of([&] { shipped().encode(text); }); };
   EXPECT_THAT(message("12a"), HasSubstr("`a` (byte 0x61) at byte 2"));
   EXPECT_THAT(message("1é"), HasSubstr("`é` (byte 0xC3) at byte 1"));
   EXPECT_THAT(message("1 2"), HasSubstr("no token for byte 0x20 at byte 1"));
@@ -136,5 +124,4 @@ TEST(Tokenizer, ReplacesEachMaximalInvalidPart) {
   EXPECT_EQ(valid_utf8("\xF4\x90\x80\x80"), "\uFFFD\uFFFD\uFFFD\uFFFD") << "above U+10FFFF";
 }
 
-}  // namespace
 }  // namespace drift::tokenizer_test

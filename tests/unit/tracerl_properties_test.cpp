@@ -2,22 +2,16 @@
 
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
 
 #include <drift/error.h>
 
 #include <ATen/TensorIndexing.h>
-#include <ATen/ops/ones.h>
-#include <ATen/ops/zeros.h>
-#include <gmock/gmock.h>
-
-#include <cmath>
-#include <set>
 
 namespace drift::tracerl_properties_test {
-namespace {
 
-using testing::Each;
-using testing::ElementsAre;
+using namespace testing;
 using Values = std::map<std::string, Parameter::Value>;
 
 std::unique_ptr<MaskingStrategy> masking(const char* name, const Values& values = {}) {
@@ -91,23 +85,6 @@ TEST(TracerlMasking, PaddingIsScoredAsFarAsPostNumSays) {
     EXPECT_THAT(scored(2), ElementsAre(1, 1, 1, 1, 0, 0)) << name;
     EXPECT_THAT(scored(-1), ElementsAre(1, 1, 1, 1, 1, 0))
         << name << ": a position that was never committed is not a token";
-  }
-}
-
-TEST(TracerlMasking, WhatWasNeverCommittedComesAfterAllSteps) {
-  const auto trajectories = test::make_trajectories({{{0, -1, 2}, {1, 0, 1}, {.5, .5, .5}}});
-  const MaskPlan plan = test::draw_plan(*slices(1), trajectories);
-  EXPECT_THAT(test::numbers(plan.masked_FL), ElementsAre(1, 1, 1, 0, 1, 1));
-}
-
-TEST(TracerlMasking, AResponsesViewsDependOnItAlone) {
-  const auto trajectories = rollout();
-  for (const char* name : {"tracerl", "tracerl_random", "tracerl_coupled"}) {
-    const auto strategy = masking(name);
-    const MaskPlan all = test::draw_plan(*strategy, trajectories, 3);
-    const MaskPlan alone = test::draw_plan(*strategy, test::select_responses(trajectories, {4}), 3, {4});
-    EXPECT_TRUE(rows_of(all.masked_FL, all, 4).equal(alone.masked_FL)) << name;
-    EXPECT_TRUE(rows_of(all.target_FL, all, 4).equal(alone.target_FL)) << name;
   }
 }
 
@@ -199,5 +176,4 @@ TEST(TracerlLoss, ViewsWithoutATargetAddNothing) {
   EXPECT_THAT(std::vector<double>(grad.begin() + 2 * kLength, grad.begin() + 3 * kLength), Each(0.0));
 }
 
-}  // namespace
 }  // namespace drift::tracerl_properties_test

@@ -8,20 +8,10 @@
 #include <tests/support/support.h>
 #include <tests/support/tracking.h>
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <limits>
-#include <string>
-#include <vector>
-
 namespace drift::tracking_test {
-namespace {
 
 namespace fs = std::filesystem;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::SizeIs;
+using namespace testing;
 
 TEST(Crc32c, AgreesWithThePublishedCheckValue) { EXPECT_EQ(crc32c("123456789"), 0xE3069283); }
 
@@ -164,5 +154,4 @@ TEST_F(Tracking, AFolderThatCannotBeWrittenIsAnError) {
   EXPECT_THROW(tracker(0), Error);
 }
 
-}  // namespace
 }  // namespace drift::tracking_test

@@ -5,27 +5,15 @@
 
 #include "tests/support/alone.h"
 #include "tests/support/support.h"
+#include "tests/support/tensors.h"
 #include "tests/support/tiny_model.h"
 
 #include <drift/error.h>
 
-#include <ATen/TensorOperators.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/equal.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/matmul.h>
-#include <ATen/ops/ones_like.h>
-#include <ATen/ops/where.h>
-
-#include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
-
-#include <string>
 
 namespace drift::trajectory_record_test {
-namespace {
 
 using testing::HasSubstr;
 
@@ -106,13 +94,9 @@ TEST_F(Responses, WhatIsWrongWithARecordIsSaid) {
                                  {"forwards", "null", "there is no number `forwards`"}}) {
     auto json = nlohmann::json(to_json(trajectory_record(made, 0, {})));
     json[mistake.member] = nlohmann::json::parse(mistake.value);
-    try {
-      trajectory_of(json);
-      ADD_FAILURE() << mistake.member << " = " << mistake.value;
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr(mistake.message));
-      EXPECT_THAT(error.hint(), HasSubstr("drift generate --json"));
-    }
+    EXPECT_THAT(test::error_of([&] { trajectory_of(json); }),
+                testing::AllOf(HasSubstr(mistake.message), HasSubstr("drift generate --json")))
+        << mistake.member << " = " << mistake.value;
   }
 }
 
@@ -125,5 +109,4 @@ TEST_F(Responses, OfAnotherModelOrOfDifferentLengthsAreRefused) {
   EXPECT_THROW(trajectories_of(records, model.traits()), Error);
 }
 
-}  // namespace
 }  // namespace drift::trajectory_record_test

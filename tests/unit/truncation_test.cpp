@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 
 namespace drift::truncation_test {
-namespace {
 
 using testing::ElementsAre;
 
@@ -56,5 +55,4 @@ TEST(Truncation, AnyOfSeveralEndTokensEndsAResponse) {
   EXPECT_TRUE(end_ids(traits).empty());
 }
 
-}  // namespace
 }  // namespace drift::truncation_test

@@ -2,15 +2,12 @@
 
 #include <core/update/update_passes.h>
 
+#include "tests/support/tensors.h"
 #include "tests/support/tiny_model.h"
-
-#include <ATen/ops/arange.h>
-#include <ATen/ops/tensor.h>
 
 #include <gmock/gmock.h>
 
 namespace drift::update_passes_test {
-namespace {
 
 using ::testing::ElementsAre;
 
@@ -112,5 +109,4 @@ TEST(UpdateMemory, GrowsWithTheBudgetAndNeverVanishes) {
   EXPECT_EQ(before.logit_rows, 1000) << "no more than there are";
 }
 
-}  // namespace
 }  // namespace drift::update_passes_test

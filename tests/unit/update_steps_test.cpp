@@ -7,23 +7,13 @@
 
 #include "tests/support/alone.h"
 #include "tests/support/plugins.h"
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
 #include "tests/support/tiny_model.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/sum.h>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <map>
-#include <string>
-#include <vector>
-
 namespace drift::update_steps_test {
-namespace {
 
 constexpr std::int64_t kVocabulary = 11, kResponses = 6, kGroup = 2, kLength = 6, kPairs = 2;
 constexpr std::int64_t kPlenty = std::int64_t{1} << 30;
@@ -173,5 +163,4 @@ TEST_F(UpdateSteps, OfOneMicroBatchAreItsMean) {
   }
 }
 
-}  // namespace
 }  // namespace drift::update_steps_test

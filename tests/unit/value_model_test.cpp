@@ -7,27 +7,14 @@
 
 #include "tests/support/alone.h"
 #include "tests/support/support.h"
+#include "tests/support/tensors.h"
 #include "tests/support/tiny_model.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/equal.h>
 #include <ATen/ops/stack.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
-
-#include <gmock/gmock.h>
-
-#include <cmath>
 
 namespace drift::value_model_test {
-namespace {
 
-using testing::DoubleNear;
-using testing::HasSubstr;
-using testing::Pointwise;
+using namespace testing;
 using Numbers = std::vector<double>;
 
 constexpr std::int64_t kVocabulary = 11, kHidden = 5, kResponses = 4, kLength = 6;
@@ -109,12 +96,10 @@ TEST(GeneralisedAdvantages, StepsAreInTheOrderOfTheirForwardsAndUnscoredTokensHa
 TEST(GeneralisedAdvantages, ATokenInSeveralViewsHasNoStep) {
   MaskPlan plan = plan_of_steps({{0, 1, 1}});
   plan.target_FL[0].fill_(true);
-  try {
-    generalised_advantages(plan, at::zeros({2, 3}, at::kDouble), at::tensor({1.0}), {});
-    FAIL() << "the step of the last two tokens is unknown";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("scores tokens in several views"));
-  }
+  EXPECT_THAT(test::what_of([&] {
+                generalised_advantages(plan, at::zeros({2, 3}, at::kDouble), at::tensor({1.0}), {});
+              }),
+              HasSubstr("scores tokens in several views"));
 }
 
 struct ValueModelTest : testing::Test {
@@ -244,5 +229,4 @@ TEST_F(ValueModelTest, ContinuesFromItsStateBitForBit) {
   EXPECT_THROW(make().load_state(state), Error);
 }
 
-}  // namespace
 }  // namespace drift::value_model_test

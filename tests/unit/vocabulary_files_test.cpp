@@ -3,18 +3,12 @@
 #include <core/base/log.h>
 #include <core/text/tokenizer.h>
 #include <drift/error.h>
-#include <gmock/gmock.h>
-
-#include <string>
 
 #include "tests/support/support.h"
 
 namespace drift::vocabulary_files_test {
-namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using namespace testing;
 using Ids = std::vector<std::int64_t>;
 
 class VocabularyFiles : public testing::Test {
@@ -27,12 +21,7 @@ class VocabularyFiles : public testing::Test {
   void write(const std::string& name, const std::string& content) { test::write_file(folder_.path() / name, content); }
   Tokenizer open() { return Tokenizer::open(folder_.path()); }
   std::string error() {
-    try {
-      open();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+    return test::what_of([&] { open(); });
   }
 
   const test::TemporaryFolder folder_;
@@ -138,5 +127,4 @@ TEST_F(VocabularyFiles, GiveWayToATokenizerJson) {
   EXPECT_THAT(error(), HasSubstr("tokenizer.json: decoder null"));
 }
 
-}  // namespace
 }  // namespace drift::vocabulary_files_test

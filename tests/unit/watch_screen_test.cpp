@@ -1,19 +1,13 @@
 // What `drift watch` shows: a function of the runs, the size of the terminal and what was chosen.
 
+#include "tests/support/support.h"
+
 #include <core/report/format.h>
 #include <core/report/watch_screen.h>
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-
 namespace drift::watch_screen_test {
-namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using namespace testing;
 
 std::string text_of(const std::vector<std::string>& lines) {
   std::string text;
@@ -220,5 +214,4 @@ TEST(Watch, OfALongResponseTheBeginningIsShown) {
   EXPECT_LT(shown.size(), 20'000u);
 }
 
-}  // namespace
 }  // namespace drift::watch_screen_test

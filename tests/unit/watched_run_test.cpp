@@ -8,21 +8,15 @@
 
 #include "tests/support/support.h"
 
-#include <gmock/gmock.h>
-
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <fstream>
-#include <optional>
 
 namespace drift::watched_run_test {
-namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using namespace testing;
 
 std::string line(int step, double reward = 0.5) {
   return "{\"step\":" + std::to_string(step) + ",\"reward\":" + std::to_string(reward) +
@@ -216,5 +210,4 @@ TEST(RunWatch, AFileThatCannotBeReadIsSaidAndReadAgain) {
   EXPECT_EQ(run.run.state, WatchedState::kFinished);
 }
 
-}  // namespace
 }  // namespace drift::watched_run_test

@@ -7,10 +7,8 @@
 #include <gmock/gmock.h>
 
 namespace drift::wd1_properties_test {
-namespace {
 
-using testing::DoubleNear;
-using testing::Each;
+using namespace testing;
 using Values = std::map<std::string, Parameter::Value>;
 
 std::unique_ptr<LossEstimator> loss(const Values& values = {}) {
@@ -64,12 +62,4 @@ TEST(Wd1Loss, MicroBatchesAreAveraged) {
   EXPECT_NEAR(value({}, first_group) / 2, by_group, 1e-12);
 }
 
-TEST(Wd1Loss, NeedsNoOtherPolicy) {
-  LossNeeds needs;
-  loss()->needs(needs);
-  EXPECT_FALSE(needs.reference);
-  EXPECT_FALSE(needs.entropy);
-}
-
-}  // namespace
 }  // namespace drift::wd1_properties_test

@@ -4,20 +4,14 @@
 #include <drift/error.h>
 #include <drift/reward.h>
 #include <drift/task.h>
-#include <gmock/gmock.h>
 
-#include <cmath>
-#include <map>
 #include <regex>
-#include <set>
-#include <sstream>
 
 #include "tests/support/plugins.h"
 #include "tests/support/support.h"
 #include "tests/support/tasks.h"
 
 namespace drift::word_problems_test {
-namespace {
 
 using test::held_out_items;
 using test::training_items;
@@ -224,11 +218,8 @@ TEST(WordProblems, NoProblemIsOnBothSides) {
   }
 }
 
-TEST(WordProblems, ItemsAreAFunctionOfSeedAndIndex) {
+TEST(WordProblems, ItemsAreAFunctionOfSeedAndIndexAndHeldOutOnesGrowAtTheEnd) {
   test::expect_items_of_seed_and_index(*make_task(), *make_task({{"held_out_size", std::int64_t{1}}}));
-}
-
-TEST(WordProblems, HeldOutProblemsGrowAtTheEnd) {
   EXPECT_EQ(make_task()->held_out_size(), 400);
   test::expect_held_out_items_to_grow(*make_task(), *make_task({{"held_out_size", std::int64_t{100}}}));
 }
@@ -251,5 +242,4 @@ TEST(WordProblems, ImpossibleParametersAreErrors) {
               HasSubstr("different held-out problems, not 10000"));
 }
 
-}  // namespace
 }  // namespace drift::word_problems_test

@@ -26,6 +26,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -198,9 +199,11 @@ class BreakingTask final : public Task, public TrainingList, Breaker {
   std::int64_t first_ = 3, listed_ = 10;
 };
 
+/// Components under these names, with a comma between them, and under those that every kind is tried with.
 template <class T>
-void add(Registry& registry, const std::vector<Parameter>& specs, const std::vector<const char*>& names) {
-  for (const char* name : names) {
+void add(Registry& registry, const std::vector<Parameter>& specs, const std::string& names) {
+  std::istringstream all("good,counts its calls,draws from rand,draws from LibTorch,leaks memory," + names);
+  for (std::string name; std::getline(all, name, ',');) {
     registry.add(T::kKind, name, "What it says.", specs,
                  [name](const ComponentContext& context) -> std::unique_ptr<Component> {
                    if constexpr (T::kKind == ComponentKind::kModel) {
@@ -218,66 +221,24 @@ void add(Registry& registry, const std::vector<Parameter>& specs, const std::vec
 
 DRIFT_PLUGIN("rule_breakers", "1.0.0", "Apache-2.0") {
   add<BreakingLoss>(registry, {{"width", 1.0, "of nothing", at_least(0)}},
-                    {"good",
-                     "throws at an edge",
-                     "divides by an edge",
-                     "needs what it did not ask for",
-                     "multiplies what does not fit",
-                     "has a gradient of 0",
-                     "adds a constant for every response",
-                     "has no finite gradient",
-                     "writes",
-                     "fails without targets",
-                     "overflows",
-                     "loses a gradient",
-                     "detaches",
-                     "divides by what it sees",
-                     "depends on the order",
-                     "counts its calls",
-                     "draws from rand",
-                     "draws from LibTorch",
-                     "loses digits",
-                     "leaks memory",
-                     "leaks files"});
-  add<BreakingMasking>(registry, {},
-                       {"good", "gives no terms", "divides by the length", "counts its calls", "draws from rand",
-                        "draws from LibTorch", "leaks memory"});
-  add<BreakingRollout>(
-      registry, {},
-      {"good", "makes too few", "looks at the second token", "counts its calls", "forgets the first response",
-       "ignores its random stream", "attends to padding", "draws from rand", "draws from LibTorch", "reads float32",
-       "throws when cancelled", "estimates too much", "leaks memory"});
+                    "throws at an edge,divides by an edge,needs what it did not ask for,multiplies what does not fit,"
+                    "has a gradient of 0,adds a constant for every response,has no finite gradient,writes,"
+                    "fails without targets,overflows,loses a gradient,detaches,divides by what it sees,"
+                    "depends on the order,loses digits,leaks files");
+  add<BreakingMasking>(registry, {}, "gives no terms,divides by the length");
+  add<BreakingRollout>(registry, {},
+                       "makes too few,looks at the second token,forgets the first response,"
+                       "ignores its random stream,attends to padding,reads float32,throws when cancelled,"
+                       "estimates too much");
   add<BreakingModel>(registry, {},
-                     {"good",
-                      "needs a width",
-                      "sorts the rows",
-                      "is too large for meta",
-                      "counts its calls",
-                      "mixes the rows",
-                      "attends to padding",
-                      "leaves a parameter unused",
-                      "loses a gradient",
-                      "recomputes something else",
-                      "is coarse in bfloat16",
-                      "forgets its cache",
-                      "trains the weights beside the adapters",
-                      "adapts other modules",
-                      "makes a wide adapter",
-                      "forgets to name its adapters",
-                      "forgets alpha",
-                      "always adapts",
-                      "leaves nothing out",
-                      "draws its dropout",
-                      "refuses dropout",
-                      "shares its scratch",
-                      "draws from rand",
-                      "draws from LibTorch",
-                      "leaks memory"});
+                     "needs a width,sorts the rows,is too large for meta,mixes the rows,attends to padding,"
+                     "leaves a parameter unused,loses a gradient,recomputes something else,is coarse in bfloat16,"
+                     "forgets its cache,trains the weights beside the adapters,adapts other modules,"
+                     "makes a wide adapter,forgets to name its adapters,forgets alpha,always adapts,"
+                     "leaves nothing out,draws its dropout,refuses dropout,shares its scratch");
   add<BreakingReward>(registry, {},
-                      {"good", "needs a machine", "needs a file", "reads no reference", "fails on an empty text",
-                       "gives too much", "writes two lines", "copies the response", "counts its calls",
-                       "shares its scratch", "draws from rand", "draws from LibTorch", "leaks memory"});
+                      "needs a machine,needs a file,reads no reference,fails on an empty text,gives too much,"
+                      "writes two lines,copies the response,shares its scratch");
   add<BreakingTask>(registry, {},
-                    {"good", "names no item", "trains on held-out items", "repeats an id", "counts its calls",
-                     "keeps others", "shares its scratch", "draws from rand", "draws from LibTorch", "leaks memory"});
+                    "names no item,trains on held-out items,repeats an id,keeps others,shares its scratch");
 }
