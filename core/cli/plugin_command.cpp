@@ -2,6 +2,7 @@
 #include <core/cli/printing.h>
 #include <core/lab/conformance/report.h>
 #include <core/plugin/plugin_json.h>
+#include <core/plugin/plugin_page.h>
 #include <core/plugin/plugin_report.h>
 #include <core/plugin/preset_table.h>
 
@@ -18,7 +19,7 @@ struct ListOptions {
 struct NamedOptions {
   std::string name;
   ConfigOptions config;
-  bool json = false, presets = false;
+  bool json = false, markdown = false, presets = false;
 };
 
 int print_list(const ListOptions& options) {
@@ -31,13 +32,15 @@ int print_list(const ListOptions& options) {
 }
 
 int print_named(const NamedOptions& options) {
-  if (options.json && options.presets)
-    throw UsageError("--json and --presets exclude each other", "drift plugin info --help");
+  if (options.json + options.markdown + options.presets > 1)
+    throw UsageError("--json, --markdown and --presets exclude each other", "drift plugin info --help");
   const auto document = load_document(options.config.file, options.config.overrides);
   const auto plugins = load_plugins(plugin_paths(document));
   const Registry& registry = plugins->registry;
   if (options.json) {
     std::cout << json_text(plugin_info_json(registry, options.name, document), 1) << "\n";
+  } else if (options.markdown) {
+    std::cout << printable(plugin_page(registry, plugins->loader, options.name, document));
   } else if (options.presets) {
     std::cout << printable(preset_tables(registry, options.name));
   } else {
@@ -111,11 +114,13 @@ Command plugin_info_command() {
       {"plugin info", "one algorithm, component or plugin: its parameters and presets",
        "Prints what it is, its paper, and every parameter with type, range and default.\n"
        "--json: algorithms with presets and their settings, components with parameters.\n"
+       "--markdown: the same as a page, with an excerpt of a run's TOML that chooses it.\n"
        "--presets: Markdown tables of an algorithm's presets: what each is, where they differ, what they share.",
        "plugin info ALGORITHM"},
       print_named, [](OptionList& list, NamedOptions& options) {
         list.argument("NAME", options.name).candidates = "names";
         list.add_switch("json", "print JSON instead of text", options.json);
+        list.add_switch("markdown", "print a page instead of text", options.markdown);
         list.add_switch("presets", "print the presets of an algorithm side by side", options.presets);
         add_config(list, options.config);
       });

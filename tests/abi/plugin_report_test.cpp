@@ -1,5 +1,6 @@
 // The texts of `drift plugin list`, `info`, `docs` and `check`.
 
+#include <core/plugin/plugin_page.h>
 #include <core/plugin/plugin_report.h>
 
 #include <drift/error.h>
@@ -82,6 +83,42 @@ notes.train.learning_rate = "for adapters"
             "\n"
             "  preset `plain`: nothing\n"
             "    no settings of its own\n");
+}
+
+TEST_F(PluginReport, DocsAreAPageOfMarkdown) {
+  EXPECT_EQ(plugin_page(registry, loader, "soft_clip"), R"(# soft_clip
+
+## Loss `soft_clip`
+
+PPO with a smooth clip.
+Plugin `soft_clip` 1.0.0, Apache-2.0, `libtest_soft_clip.so`.
+
+```toml
+[algorithm.loss]
+name = "soft_clip"
+width = 4.0
+```
+
+| parameter | type | default | range | meaning |
+| --- | --- | --- | --- | --- |
+| `width` | number | `4.0` | `>= 0` | curvature of the weight |
+)");
+}
+
+TEST_F(PluginReport, DocsOfAnAlgorithmHaveItsPartsAndPresets) {
+  registry.add_algorithm({.name = "mine",
+                          .doc = "An algorithm.",
+                          .paper = "A paper",
+                          .masking = "span_masks",
+                          .loss = "soft_clip",
+                          .presets = {{"paper", "mine/presets/paper.toml", "description = \"as published\"\n", {}}},
+                          .plugin = {}});
+  const std::string page = plugin_page(registry, loader, "mine");
+  EXPECT_THAT(page, StartsWith("# mine\n\n## Algorithm `mine`\n\nAn algorithm.\nBuilt in.\nPaper: A paper.\n"
+                               "Masking strategy `span_masks`, loss `soft_clip`.\n\n```toml\n[algorithm]\n"
+                               "name = \"mine\"\npreset = \"paper\"\n```\n"));
+  EXPECT_THAT(page, HasSubstr("as published"));
+  EXPECT_THROW(plugin_page(registry, loader, "soft_clap"), Error);
 }
 
 TEST_F(PluginReport, InfoOfAnUnknownNameSaysWhatThereIs) {
