@@ -92,6 +92,7 @@ std::vector<Chart> rollout_gap(const Steps& steps) {
   constexpr double kRounding = 1e-3;
   if (std::ranges::none_of(steps, [](const StepRecord& step) { return step.rollout_gap_max > kRounding; })) return {};
   Chart gap = metric_chart(steps, "rollout_gap"), weight = metric_chart(steps, "rollout_weight");
+  gap.title = "Rollout gap";
   gap.unit = "nats, between log-probabilities when committed and as scored";
   gap.minimum = 0;
   weight.title = "Weight of the rollout correction";

@@ -10,7 +10,7 @@ from pathlib import Path
 # of the configuration) or the name of a file. A name stands also for all that begins with it and a point. None: gone.
 #   RENAMED = {"settings": {"train.views_per_update": "train.views_per_pass"},
 #              "metrics.jsonl": {"rollout_gap": None, "seconds": "time"}}
-RENAMED = {}
+RENAMED = {"settings": {"rollout.quirks": None}}  # the name of a program; now a list, which is empty
 
 # A key with one of these words is a time, a memory, a path or a version, or a checksum of such values.
 NOT_COMPARED = re.compile(r"(^|[./ _])(seconds|tokens_per_second|rank_idle\w*|peak_memory_mib|files|checksum|folder|"
