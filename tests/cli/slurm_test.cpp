@@ -54,7 +54,7 @@ algorithm.masking.k = [1, 2]
   fs::path script(std::size_t array) const { return out() / "slurm" / ("array-" + std::to_string(array) + ".sh"); }
   /// The number that Slurm gave it.
   std::string job(std::size_t array = 1) const {
-    std::istringstream lines(cluster_->run("squeue --states=all --noheader --format='%A %o'"));
+    std::istringstream lines(cluster_->run("squeue --states=all --noheader --format='%F %o'"));
     for (std::string number, file; lines >> number && std::getline(lines >> std::ws, file);) {
       std::error_code gone;  // with the folder of an earlier test
       if (fs::equivalent(file, script(array), gone)) return number;
@@ -74,9 +74,9 @@ algorithm.masking.k = [1, 2]
 
 TEST_F(Slurm, ASweepEndsInTheResultsOfALocalOne) {
   write_sweep("2");
-  ASSERT_THAT(
-      drift("sweep grid.toml --out out --launcher slurm"),
-      prints("submitted  job " + job() + ": 4 tasks", "4/4  k=", "algorithm.masking.k  runs  held-out accuracy %"));
+  const auto swept = drift("sweep grid.toml --out out --launcher slurm");
+  ASSERT_THAT(swept, prints("submitted  job " + job() + ": 4 tasks",
+                            "4/4  k=", "algorithm.masking.k  runs  held-out accuracy %"));
   ASSERT_EQ(drift("sweep grid.toml --out local").status, 0);
   EXPECT_EQ(results_of(out()), results_of(path("local")));
   EXPECT_THAT(drift("sweep grid.toml --out out --launcher slurm"), prints(Not(HasSubstr("submitted"))));
@@ -115,8 +115,8 @@ TEST_F(Slurm, ACancelledTaskIsToldAndTriedAgain) {
                                        HasSubstr("output.txt"), HasSubstr("out/slurm/" + job() + "_1.txt"),
                                        HasSubstr("failed  k=2, seed 2: cancelled before it began"),
                                        HasSubstr("2 runs failed; the same command tries again")));
-  EXPECT_THAT(drift("sweep grid.toml --out out --launcher slurm"),
-              prints("submitted  job " + job(2) + ": 2 tasks", "4/4  k="));
+  const auto again = drift("sweep grid.toml --out out --launcher slurm");
+  EXPECT_THAT(again, prints("submitted  job " + job(2) + ": 2 tasks", "4/4  k="));
 }
 
 TEST_F(Slurm, ASuiteHasTheResponsesOfALocalOne) {
@@ -135,8 +135,8 @@ tasks = [{ name = "grids", )" +
 time = "00:05:00"
 )");
   const std::string eval = "eval " + source("assets/sudoku-llada") + " --suite suite.toml --set run.threads=1 ";
-  ASSERT_THAT(drift(eval + "--out out --launcher slurm"),
-              prints("submitted  job " + job() + ": 2 tasks", "[2/2] grids-20-", "sudoku-llada"));
+  const auto answered = drift(eval + "--out out --launcher slurm");
+  ASSERT_THAT(answered, prints("submitted  job " + job() + ": 2 tasks", "[2/2] grids-20-", "sudoku-llada"));
   ASSERT_EQ(drift(eval + "--out local").status, 0);
   for (const char* cell : {"grids-20-dynamic", "grids-20-static"})
     EXPECT_EQ(responses_in("out", cell), responses_in("local", cell)) << cell;

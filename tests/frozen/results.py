@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 # What has another name in the present tree than in BASE: where -> {name in BASE: name now}. Where is "settings" (keys
-# of the configuration) or the name of a file. A name stands also for all that begins with it and a point. None: gone.
+# of the configuration) or the name of a file. A name stands also for all that begins with it and a point. None: it is
+# not compared.
 #   RENAMED = {"settings": {"train.views_per_update": "train.views_per_pass"},
 #              "metrics.jsonl": {"rollout_gap": None, "seconds": "time"}}
 RENAMED = {"settings": {"rollout.quirks": None}}  # the name of a program; now a list, which is empty
@@ -87,7 +88,9 @@ def first_difference(base, now):
     for file in sorted(base.keys() | now.keys(), key=lambda file: (not file.endswith("metrics.jsonl"), file)):
         if file not in base or file not in now:
             return f"{file} is only in {'BASE' if file in base else 'the present tree'}"
-        old, new = renamed(Path(file).name, base[file]), now[file]
+        where = Path(file).name
+        old = renamed(where, base[file])
+        new = {name: value for name, value in now[file].items() if renamed(where, {name: value})}
         for name in [*old, *(name for name in new if name not in old)]:
             if old.get(name) != new.get(name):
                 return f"{file}, {name}"
