@@ -11,17 +11,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cstddef>
 #include <iostream>
-#include <string>
 
 namespace drift {
 
 using Json = nlohmann::ordered_json;
-
-/// "1 run", "3 runs".
-inline std::string count_of(std::size_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 }  // namespace drift

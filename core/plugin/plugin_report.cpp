@@ -4,6 +4,7 @@
 #include <core/config/merge.h>
 #include <core/config/nearest.h>
 #include <core/config/preset.h>
+#include <core/report/format.h>
 #include <core/report/parameter_table.h>
 
 #include <drift/error.h>
@@ -181,9 +182,8 @@ std::string plugin_summary(const Registry& registry, const LoadedPlugin& plugin)
   if (!plugin.warning.empty()) rows.push_back({"warning", plugin.warning});
   for (const Algorithm& algorithm : registry.algorithms()) rows.push_back({"algorithm", algorithm.name});
   for (const ComponentEntry& entry : registry.components()) {
-    const auto count = entry.params.size();
-    rows.push_back({std::string(kind_name(entry.kind)),
-                    entry.name + ", " + std::to_string(count) + (count == 1 ? " parameter" : " parameters")});
+    rows.push_back(
+        {std::string(kind_name(entry.kind)), entry.name + ", " + count_of(std::ssize(entry.params), "parameter")});
   }
   return to_text({.rows = rows});
 }

@@ -87,6 +87,10 @@ std::string format_parameters(long long count) {
   return format_integer(count);
 }
 
+std::string count_of(long long count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 std::string format_seconds(double seconds) {
   if (std::isnan(seconds)) return kDash;
   const int digits = seconds < 0.0995 ? 3 : seconds < 9.995 ? 2 : seconds < 99.95 ? 1 : 0;

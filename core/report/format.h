@@ -19,6 +19,8 @@ std::string format_percent(double fraction);
 std::string format_count(double value);
 /// An exact number with thousands separators: 216512 -> "216,512".
 std::string format_integer(long long value);
+/// "1 run", "3 runs".
+std::string count_of(long long count, const std::string& what);
 /// As people call the size of a model: "8.02 B", "0.22 M", "9,216".
 std::string format_parameters(long long count);
 /// A probability of a test: "0.0312", "< 0.0001".

@@ -1,5 +1,6 @@
 #include <core/base/limits.h>
 #include <core/io/json.h>
+#include <core/report/format.h>
 #include <core/report/html_parts.h>
 
 #include <core/report/html.h>
@@ -82,8 +83,7 @@ Chart live_groups(const Steps& steps) {
   for (const StepRecord& step : steps) groups = std::max(groups, step.groups);
   if (groups > 0) chart.maximum = static_cast<double>(groups);
   const auto skipped = std::ranges::count_if(steps, &StepRecord::skipped);
-  if (skipped > 0)
-    chart.note = std::to_string(skipped) + (skipped == 1 ? " step" : " steps") + " without an optimizer step";
+  if (skipped > 0) chart.note = count_of(skipped, "step") + " without an optimizer step";
   return chart;
 }
 

@@ -148,7 +148,7 @@ void RunDisplay::header(const RunHeader& header) {
   std::string device = header.device;
   if (header.threads > 0) {
     device += header.ranks > 1 ? ", " + std::to_string(header.ranks) + " ranks of " : ", ";
-    device += std::to_string(header.threads) + (header.threads == 1 ? " thread" : " threads");
+    device += count_of(header.threads, "thread");
   }
   terminal_.print(
       join_header(terminal_, {terminal_.styled("drift " + header.version, Style::kStrong), header.algorithm, model,
@@ -246,8 +246,7 @@ void RunDisplay::close(const RunClosing& closing) {
     }
     line("eval", text + "   (standard error " + errors + ")");
   }
-  for (const auto& [text, count] : closing.warnings)
-    line("warning", std::to_string(count) + (count == 1 ? " time: " : " times: ") + text);
+  for (const auto& [text, count] : closing.warnings) line("warning", count_of(count, "time") + ": " + text);
   std::istringstream profile(closing.profile);
   for (std::string text, label = "profile"; std::getline(profile, text); label.clear()) line(label, text);
   std::string time =

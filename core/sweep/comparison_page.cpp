@@ -63,14 +63,11 @@ std::string runs_html(const std::vector<RunLine>& lines, const SweepMeasure& mea
   return html + "</table>";
 }
 
-std::string count(std::size_t number, const std::string& what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
-}
-
 std::string subtitle(const RunComparison& comparison) {
   std::size_t runs = 0;
   for (const RunLine& line : comparison.lines) runs += line.runs.size();
-  return count(comparison.lines.size(), "line") + " of " + count(runs, "run") + "; runs of a line differ in the seed";
+  return count_of(comparison.lines.size(), "line") + " of " + count_of(runs, "run") +
+         "; runs of a line differ in the seed";
 }
 
 std::string page(const RunComparison& comparison, const std::vector<Figure>& steps, const std::vector<Figure>& costs,
@@ -116,7 +113,8 @@ std::string sweep_report(const SweepResults& results, const fs::path& folder) {
   for (std::size_t cell = 0; cell < plan.cells.size(); ++cell)
     cells.emplace_back(results.rows[cell].line).label = plan.cells[cell].label;
   body += html_section("Runs", runs_html(cells, plan.file.measure, folder), "wide");
-  return html_page(plan.file.name, count(plan.cells.size(), "cell") + ", " + count(plan.runs.size(), "run"), body);
+  return html_page(plan.file.name, count_of(plan.cells.size(), "cell") + ", " + count_of(plan.runs.size(), "run"),
+                   body);
 }
 
 void write_comparison(const RunComparison& comparison, const fs::path& folder) {

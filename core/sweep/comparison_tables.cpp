@@ -2,6 +2,7 @@
 
 #include <core/config/nearest.h>
 #include <core/report/column_table.h>
+#include <core/report/format.h>
 #include <core/sweep/sweep_table.h>
 
 #include <algorithm>
@@ -68,8 +69,7 @@ std::string sentence_of_tests(const RunComparison& comparison) {
       std::ranges::count_if(comparison.differences, [](const LineDifference& one) { return !std::isnan(one.test.p); });
   if (tested == 0) return "p: none; a paired t-test takes two seeds that both lines have, and differences that vary.";
   return "p: two-sided paired t-test over the seeds that both lines have; Holm: corrected over the " +
-         std::to_string(tested) + (tested == 1 ? " comparison." : " comparisons.") +
-         " Below 0.05 it stands out. Intervals are not corrected.";
+         count_of(tested, "comparison") + ". Below 0.05 it stands out. Intervals are not corrected.";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <core/base/phase_timer.h>
 #include <core/io/atomic.h>
 #include <core/io/file_error.h>
+#include <core/report/format.h>
 #include <core/sweep/slurm_text.h>
 
 #include <drift/error.h>
@@ -35,10 +36,6 @@ int read_status(const fs::path& file) {
   int status = -1;
   std::from_chars(text.data(), text.data() + text.size(), status);
   return status;
-}
-
-std::string count_of(std::size_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 class SlurmJobs : public Launcher {

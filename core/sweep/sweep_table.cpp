@@ -1,6 +1,7 @@
 #include <core/sweep/sweep_table.h>
 
 #include <core/report/column_table.h>
+#include <core/report/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -103,8 +104,8 @@ std::vector<std::string> result_notes(const SweepResults& results) {
     const auto tested =
         std::ranges::count_if(results.rows, [](const ResultRow& row) { return !std::isnan(row.corrected_p); });
     if (tested > 0)
-      notes.push_back("p: two-sided paired t-test over the seeds; Holm: corrected over the " + std::to_string(tested) +
-                      (tested == 1 ? " difference" : " differences") + " of this table.");
+      notes.push_back("p: two-sided paired t-test over the seeds; Holm: corrected over the " +
+                      count_of(tested, "difference") + " of this table.");
     if (file.measure.value == &RunNumbers::held_out) notes.push_back(sentence_of_choice(results));
   }
   if (file.measure.value != &RunNumbers::reward ||

@@ -100,8 +100,8 @@ std::string sentence_of_verdicts(const std::vector<ClaimResult>& results) {
   for (const ClaimResult& result : results)
     tested += std::ranges::count_if(result.judged, [](const JudgedExpectation& one) { return !std::isnan(one.p); });
   return print_text("holds, does not hold: p (Holm) below %g; ", kClaimLevel) +
-         "p: two-sided t-test of the margin over batches or runs; Holm: corrected over the " + std::to_string(tested) +
-         (tested == 1 ? " expectation" : " expectations") + " tested here";
+         "p: two-sided t-test of the margin over batches or runs; Holm: corrected over the " +
+         count_of(tested, "expectation") + " tested here";
 }
 
 }  // namespace drift

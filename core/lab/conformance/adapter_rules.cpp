@@ -7,6 +7,7 @@
 #include <core/lab/conformance/model_trials.h>
 #include <core/lab/conformance/settings.h>
 #include <core/lab/conformance/watches.h>
+#include <core/report/format.h>
 
 #include <drift/error.h>
 
@@ -145,7 +146,7 @@ std::string check_adapters(const Make& make) {
   check_sum(make, modules);
   check_sum(make, one);
   const std::string dropout = check_dropout(make);
-  return std::to_string(modules.size()) + (modules.size() == 1 ? " module" : " modules") + dropout;
+  return count_of(std::ssize(modules), "module") + dropout;
 }
 
 }  // namespace drift

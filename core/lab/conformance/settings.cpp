@@ -1,6 +1,7 @@
 #include <core/lab/conformance/settings.h>
 
 #include <core/base/component_host.h>
+#include <core/report/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -98,7 +99,7 @@ std::string for_each_setting(const std::vector<Setting>& settings, const std::fu
       throw Error(with + error.what(), error.hint());
     }
   }
-  return std::to_string(tried) + (tried == 1 ? " setting" : " settings");
+  return count_of(tried, "setting");
 }
 
 std::string or_not_checked(const ComponentEntry& entry, const std::function<std::string()>& body,
