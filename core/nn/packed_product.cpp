@@ -20,21 +20,6 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using Packed = std::shared_ptr<const kernels::Nf4>;
 
-/// The values [count / columns, columns], good until this thread widens again.
-at::Tensor widened(const kernels::Nf4& packed, std::int64_t columns, const at::TensorOptions& options) {
-  thread_local at::Tensor workspace;
-  const bool fits = workspace.defined() && workspace.numel() >= packed.count && workspace.dtype() == options.dtype() &&
-                    workspace.device() == options.device();
-  if (!fits) {
-    const c10::InferenceMode plain(false);
-    workspace = at::Tensor();  // before the next one is there
-    workspace = at::empty({packed.count}, options.requires_grad(false));
-  }
-  const auto values = workspace.narrow(0, 0, packed.count);
-  kernels::nf4_widen(packed, values);
-  return values.view({-1, columns});
-}
-
 struct PackedHolder final : torch::CustomClassHolder {
   explicit PackedHolder(Packed given) : packed(std::move(given)) {}
   Packed packed;
@@ -73,6 +58,20 @@ struct PackedProduct : torch::autograd::Function<PackedProduct> {
 };
 
 }  // namespace
+
+at::Tensor widened(const kernels::Nf4& packed, std::int64_t columns, const at::TensorOptions& options) {
+  thread_local at::Tensor workspace;
+  const bool fits = workspace.defined() && workspace.numel() >= packed.count && workspace.dtype() == options.dtype() &&
+                    workspace.device() == options.device();
+  if (!fits) {
+    const c10::InferenceMode plain(false);
+    workspace = at::Tensor();  // before the next one is there
+    workspace = at::empty({packed.count}, options.requires_grad(false));
+  }
+  const auto values = workspace.narrow(0, 0, packed.count);
+  kernels::nf4_widen(packed, values);
+  return values.view({-1, columns});
+}
 
 at::Tensor packed_product(const at::Tensor& x_MI, const Packed& packed, const at::Tensor& added) {
   const bool has_gradient =

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <memory>
 
 namespace drift::nn {
@@ -13,5 +14,8 @@ namespace drift::nn {
 /// one matrix for each thread is in memory. The numbers are those of the same product with the wide W. x [M, I].
 at::Tensor packed_product(const at::Tensor& x_MI, const std::shared_ptr<const kernels::Nf4>& packed,
                           const at::Tensor& added);
+
+/// The values, [count / columns, columns], in that workspace.
+at::Tensor widened(const kernels::Nf4& packed, std::int64_t columns, const at::TensorOptions& options);
 
 }  // namespace drift::nn

@@ -1,6 +1,7 @@
 #include <core/nn/projection.h>
 
 #include <core/kernels/product.h>
+#include <core/nn/adapted_product.h>
 #include <core/nn/dropout.h>
 #include <core/nn/packed_product.h>
 
@@ -67,9 +68,11 @@ AdapterUse AdapterUse::select(const at::Tensor& rows_N) const {
 
 at::Tensor project(const at::Tensor& x_MI, const Projection& projection, const AdapterUse& use,
                    const at::Tensor& added_MO) {
-  const auto plain_MO = without_adapter(x_MI, projection, added_MO);
   const LowRank& adapter = projection.adapter;
-  if (!adapter.a.defined() || !use.on) return plain_MO;
+  const bool is_adapted = adapter.a.defined() && use.on;
+  if (is_adapted && !x_MI.is_cpu()) return adapted_product(x_MI, projection, use, added_MO);
+  const auto plain_MO = without_adapter(x_MI, projection, added_MO);
+  if (!is_adapted) return plain_MO;
   const bool drops = adapter.dropout > 0 && use.dropout_key_M.defined();
   auto low_MR = drops ? DroppedProduct::apply(x_MI, adapter.a, use.dropout_key_M,
                                               static_cast<std::int64_t>(adapter.stream), adapter.dropout)

@@ -6,6 +6,7 @@
 #include <drift/error.h>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -120,6 +122,9 @@ at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const RotaryT
     alone.lock();
     source_->begin_forward();
   }
+  // Where there is no graph, a device's operators need not ask for one: the host keeps ahead of fast kernels.
+  std::optional<at::AutoDispatchBelowADInplaceOrView> without_graph;
+  if (!c10::GradMode::is_enabled() && !embedding_VH_.is_cpu()) without_graph.emplace();
   const BlockShape block_shape{shape_.heads, shape_.kv_heads, shape_.norm_epsilon};
   const auto tokens = input.tokens_BS.reshape({-1});
   // Where most rows of the table are not looked up, a dense gradient would be mostly zeros to fill and to add.

@@ -3,6 +3,7 @@
 #include "tests/support/support.h"
 #include "tests/support/tensors.h"
 
+#include <core/nn/adapted_product.h>
 #include <core/nn/dropout.h>
 #include <core/nn/projection.h>
 
@@ -105,6 +106,26 @@ TEST_F(AdaptedProjection, DropsTheSameInputsForwardAndBackward) {
   EXPECT_TRUE(at::allclose(computed, expected, 1e-12, 1e-12));
   EXPECT_FALSE(at::allclose(computed, project(x_, projection_, {})));
   expect_near(gradients(computed), gradients(expected));
+}
+
+// What a GPU computes, in another order: all that can take part in it, on the CPU.
+TEST_F(AdaptedProjection, InTheOrderOfAGpuIsTheSame) {
+  const auto some = at::tensor({1.0, 0.0, 1.0, 1.0, 0.0}, at::kDouble).unsqueeze(1);
+  const auto residual = numbers(kTokens, kOut, 3).set_requires_grad(true);
+  const auto bias = projection_.bias;
+  for (const AdapterUse& use : {AdapterUse{}, {.dropout_key_M = keys_}, {.adapted_M1 = some, .dropout_key_M = keys_}}) {
+    for (const auto& added : {at::Tensor(), residual}) {
+      projection_.bias = added.defined() ? at::Tensor() : bias;
+      const auto computed = adapted_product(x_, projection_, use, added),
+                 expected = project(x_, projection_, use, added);
+      EXPECT_TRUE(at::allclose(computed, expected, 1e-12, 1e-12));
+      expect_near(gradients(computed), gradients(expected));
+      if (added.defined()) {
+        const auto gradient = torch::autograd::grad({adapted_product(x_, projection_, use, added).sum()}, {residual});
+        EXPECT_TRUE(at::equal(gradient[0], at::ones_like(residual)));
+      }
+    }
+  }
 }
 
 TEST(Dropout, LeavesOutItsShareAndKeepsTheMean) {

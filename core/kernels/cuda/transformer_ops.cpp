@@ -4,9 +4,11 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace drift::kernels::cuda {
 namespace {
@@ -22,14 +24,27 @@ const KernelTable& kept(AutogradContext* context) {
   return *reinterpret_cast<const KernelTable*>(static_cast<std::intptr_t>(context->saved_data["kernels"].toInt()));
 }
 
+/// Without one the kernels are called at once: a node of a graph takes the host as long as a launch.
+template <class... Tensors>
+bool has_graph(const Tensors&... tensors) {
+  return c10::GradMode::is_enabled() && (tensors.requires_grad() || ...);
+}
+
+/// y, and 1 / rms of each row.
+std::pair<at::Tensor, at::Tensor> normalized(const KernelTable& kernels, const at::Tensor& x, const at::Tensor& weight,
+                                             double epsilon) {
+  auto y = at::empty_like(x);
+  auto inverse = at::empty({x.size(0)}, x.options().dtype(at::kFloat));
+  check(kernels, kernels.rms_norm({element_of(x), x.const_data_ptr(), weight.const_data_ptr(), y.data_ptr(),
+                                   inverse.data_ptr<float>(), x.size(0), x.size(1), static_cast<float>(epsilon)},
+                                  stream_of(x)));
+  return {y, inverse};
+}
+
 struct RmsNorm : torch::autograd::Function<RmsNorm> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight, double epsilon,
                             const KernelTable* kernels) {
-    auto y = at::empty_like(x);
-    auto inverse = at::empty({x.size(0)}, x.options().dtype(at::kFloat));
-    check(*kernels, kernels->rms_norm({element_of(x), x.const_data_ptr(), weight.const_data_ptr(), y.data_ptr(),
-                                       inverse.data_ptr<float>(), x.size(0), x.size(1), static_cast<float>(epsilon)},
-                                      stream_of(x)));
+    auto [y, inverse] = normalized(*kernels, x, weight, epsilon);
     context->save_for_backward({x, weight, inverse});
     keep(context, *kernels);
     return y;
@@ -61,12 +76,19 @@ void rotate(const KernelTable& kernels, bool backward, const at::Tensor& dense, 
                                 stream_of(dense)));
 }
 
+/// [B, heads, S, D]
+at::Tensor rotated(const KernelTable& kernels, const at::Tensor& x, const at::Tensor& cosine, const at::Tensor& sine,
+                   std::int64_t heads) {
+  const std::int64_t sequence = cosine.size(0);
+  auto out = at::empty({x.size(0) / sequence, heads, sequence, x.size(1) / heads}, x.options().requires_grad(false));
+  rotate(kernels, false, x, out, cosine, sine);
+  return out;
+}
+
 struct RotateHeads : torch::autograd::Function<RotateHeads> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& cosine,
                             const at::Tensor& sine, std::int64_t heads, const KernelTable* kernels) {
-    const std::int64_t sequence = cosine.size(0);
-    auto out = at::empty({x.size(0) / sequence, heads, sequence, x.size(1) / heads}, x.options());
-    rotate(*kernels, false, x, out, cosine, sine);
+    auto out = rotated(*kernels, x, cosine, sine, heads);
     context->save_for_backward({cosine, sine});
     keep(context, *kernels);
     return out;
@@ -82,13 +104,18 @@ struct RotateHeads : torch::autograd::Function<RotateHeads> {
   }
 };
 
+at::Tensor gated(const KernelTable& kernels, const at::Tensor& gate, const at::Tensor& up) {
+  auto y = at::empty_like(gate);
+  check(kernels, kernels.swiglu({element_of(gate), gate.const_data_ptr(), up.const_data_ptr(), y.data_ptr(), nullptr,
+                                 nullptr, nullptr, gate.numel()},
+                                stream_of(gate)));
+  return y;
+}
+
 struct SwiGlu : torch::autograd::Function<SwiGlu> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& gate, const at::Tensor& up,
                             const KernelTable* kernels) {
-    auto y = at::empty_like(gate);
-    check(*kernels, kernels->swiglu({element_of(gate), gate.const_data_ptr(), up.const_data_ptr(), y.data_ptr(),
-                                     nullptr, nullptr, nullptr, gate.numel()},
-                                    stream_of(gate)));
+    auto y = gated(*kernels, gate, up);
     context->save_for_backward({gate, up});
     keep(context, *kernels);
     return y;
@@ -110,16 +137,21 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
 }  // namespace
 
 at::Tensor rms_norm(const KernelTable& kernels, const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon) {
-  return RmsNorm::apply(x_NH.contiguous(), weight_H.contiguous(), epsilon, &kernels);
+  const auto x = x_NH.contiguous(), weight = weight_H.contiguous();
+  return has_graph(x, weight) ? RmsNorm::apply(x, weight, epsilon, &kernels)
+                              : normalized(kernels, x, weight, epsilon).first;
 }
 
 at::Tensor rotate_heads(const KernelTable& kernels, const at::Tensor& x, const at::Tensor& cosine_SD2,
                         const at::Tensor& sine_SD2, std::int64_t heads) {
-  return RotateHeads::apply(x.contiguous(), cosine_SD2.contiguous(), sine_SD2.contiguous(), heads, &kernels);
+  const auto dense = x.contiguous(), cosine = cosine_SD2.contiguous(), sine = sine_SD2.contiguous();
+  return has_graph(dense) ? RotateHeads::apply(dense, cosine, sine, heads, &kernels)
+                          : rotated(kernels, dense, cosine, sine, heads);
 }
 
 at::Tensor swiglu(const KernelTable& kernels, const at::Tensor& gate, const at::Tensor& up) {
-  return SwiGlu::apply(gate.contiguous(), up.contiguous(), &kernels);
+  const auto gates = gate.contiguous(), ups = up.contiguous();
+  return has_graph(gates, ups) ? SwiGlu::apply(gates, ups, &kernels) : gated(kernels, gates, ups);
 }
 
 }  // namespace drift::kernels::cuda
