@@ -1,6 +1,8 @@
 #include <core/nn/dropout.h>
 
+#include <core/kernels/cuda/library.h>
 #include <core/kernels/simd.h>
+#include <core/kernels/split_mix.h>
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
@@ -11,19 +13,10 @@
 
 #include <cmath>
 
-// SplitMix64 (Steele, Lea, Flood 2014): the output function of a counter that moves by kStep. Its key is a token's.
-
 namespace drift::nn {
 namespace {
 
-constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15, kFirstFactor = 0xBF58476D1CE4E5B9,
-                        kSecondFactor = 0x94D049BB133111EB;
-
-DRIFT_ALWAYS_INLINE std::uint64_t mixed(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * kFirstFactor;
-  z = (z ^ (z >> 27)) * kSecondFactor;
-  return z ^ (z >> 31);
-}
+using kernels::kSplitMixStep;
 
 std::int64_t as_signed(std::uint64_t bits) { return static_cast<std::int64_t>(bits); }
 
@@ -33,19 +26,21 @@ at::Tensor shifted(const at::Tensor& z, int bits) {
 }
 
 at::Tensor mixed(const at::Tensor& bits) {
-  auto z = (bits ^ shifted(bits, 30)) * as_signed(kFirstFactor);
-  z = (z ^ shifted(z, 27)) * as_signed(kSecondFactor);
+  auto z = (bits ^ shifted(bits, 30)) * as_signed(kernels::kSplitMixFactor1);
+  z = (z ^ shifted(z, 27)) * as_signed(kernels::kSplitMixFactor2);
   return z ^ shifted(z, 31);
 }
 
 /// An element goes if the upper half of its bits is below this.
 std::uint64_t threshold(double share) { return static_cast<std::uint64_t>(std::llround(share * 4294967296.0)); }
 
+float factor_of(double share) { return static_cast<float>(1.0 / (1.0 - share)); }
+
 template <class T>
 DRIFT_MULTIVERSION void drop_row(const T* from, T* to, std::int64_t width, std::uint64_t key, std::uint64_t limit,
                                  float factor) {
   for (std::int64_t i = 0; i < width; ++i) {
-    const bool kept = (mixed(key + kStep * static_cast<std::uint64_t>(i + 1)) >> 32) >= limit;
+    const bool kept = (kernels::split_mix(key + kSplitMixStep * static_cast<std::uint64_t>(i + 1)) >> 32) >= limit;
     to[i] = kept ? kernels::narrow<T>(kernels::widen(from[i]) * factor) : T(0);
   }
 }
@@ -57,7 +52,7 @@ void drop(const at::Tensor& x_MI, const at::Tensor& key_M, std::uint64_t stream,
   T* to = out.data_ptr<T>();
   const std::int64_t* key = key_M.const_data_ptr<std::int64_t>();
   const auto limit = threshold(share);
-  const auto factor = static_cast<float>(1.0 / (1.0 - share));
+  const float factor = factor_of(share);
   at::parallel_for(0, x_MI.size(0), kernels::rows_per_task(width), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       drop_row(from + row * width, to + row * width, width, static_cast<std::uint64_t>(key[row]) ^ stream, limit,
@@ -70,11 +65,13 @@ void drop(const at::Tensor& x_MI, const at::Tensor& key_M, std::uint64_t stream,
 
 at::Tensor token_keys(const at::Tensor& row_key_B, std::int64_t sequence) {
   const auto from_end_S = sequence - at::arange(sequence, row_key_B.options());
-  return mixed(row_key_B.unsqueeze(1) + from_end_S * as_signed(kStep)).reshape({-1});
+  return mixed(row_key_B.unsqueeze(1) + from_end_S * as_signed(kSplitMixStep)).reshape({-1});
 }
 
 at::Tensor dropped(const at::Tensor& x_MI, const at::Tensor& key_M, std::uint64_t stream, double share) {
   const at::NoGradGuard no_gradient;
+  if (const auto* kernels = kernels::cuda::kernels_for(x_MI))
+    return dropped_on_device(*kernels, x_MI, key_M, stream, share);
   const auto type = x_MI.scalar_type();
   if (!x_MI.is_cpu() || (type != at::kFloat && type != at::kBFloat16))
     return dropped_reference(x_MI, key_M, stream, share);
@@ -84,14 +81,25 @@ at::Tensor dropped(const at::Tensor& x_MI, const at::Tensor& key_M, std::uint64_
   return out;
 }
 
+at::Tensor dropped_on_device(const kernels::cuda::KernelTable& kernels, const at::Tensor& x_MI, const at::Tensor& key_M,
+                             std::uint64_t stream, double share) {
+  const auto x = x_MI.contiguous(), key = key_M.contiguous();
+  auto out = at::empty_like(x);
+  kernels::cuda::check(
+      kernels, kernels.dropout({kernels::cuda::element_of(x), x.const_data_ptr(), key.const_data_ptr<std::int64_t>(),
+                                stream, threshold(share), factor_of(share), out.data_ptr(), x.size(0), x.size(1)},
+                               kernels::cuda::stream_of(x)));
+  return out;
+}
+
 at::Tensor dropped_reference(const at::Tensor& x_MI, const at::Tensor& key_M, std::uint64_t stream, double share) {
   const at::NoGradGuard no_gradient;
-  const auto step_I = at::arange(1, x_MI.size(1) + 1, key_M.options()) * as_signed(kStep);
+  const auto step_I = at::arange(1, x_MI.size(1) + 1, key_M.options()) * as_signed(kSplitMixStep);
   const auto bits_MI = mixed((key_M ^ as_signed(stream)).unsqueeze(1) + step_I);
   const auto kept_MI = shifted(bits_MI, 32) >= as_signed(threshold(share));
   // The factor as the loops have it.
   const auto narrow = x_MI.scalar_type() != at::kDouble;
-  const double factor = narrow ? static_cast<double>(static_cast<float>(1.0 / (1.0 - share))) : 1.0 / (1.0 - share);
+  const double factor = narrow ? static_cast<double>(factor_of(share)) : 1.0 / (1.0 - share);
   return x_MI * factor * kept_MI;
 }
 

@@ -52,6 +52,7 @@ TEST_F(KernelsOnTheGpu, Draws) { test::compare_draws(machine()); }
 TEST_F(KernelsOnTheGpu, Uniforms) { test::compare_uniforms(machine()); }
 TEST_F(KernelsOnTheGpu, Commits) { test::compare_commits(machine()); }
 TEST_F(KernelsOnTheGpu, Widening) { test::compare_widening(machine()); }
+TEST_F(KernelsOnTheGpu, Dropout) { test::compare_dropout(machine()); }
 TEST_F(KernelsOnTheGpu, AdamW) { test::compare_adamw(machine()); }
 
 class WaitsOfAStep : public KernelsOnTheGpu {

@@ -11,6 +11,7 @@
 #include <core/kernels/linear_log_softmax.h>
 #include <core/kernels/nf4.h>
 #include <core/kernels/transformer_ops.h>
+#include <core/nn/dropout.h>
 
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/logsumexp.h>
@@ -422,6 +423,25 @@ void compare_widening(const KernelMachine& machine) {
           const auto out = leaf({count}, type, shift, machine.device).detach();
           kernels::nf4_widen_on_device(machine.kernels, moved(packed, machine.device), out);
           EXPECT_TRUE(at::equal(out.cpu(), expected));
+        }
+      }
+    }
+  }
+}
+
+void compare_dropout(const KernelMachine& machine) {
+  const std::vector<std::vector<std::int64_t>> shapes{{1, 1}, {3, 8}, {5, 129}, {2, 4096}, {40, 1001}, {0, 8}};
+  for (const auto type : kTypes) {
+    for (const auto& shape : shapes) {
+      for (const double share : {0.05, 0.5, 0.9}) {
+        for (const bool shift : {false, true}) {
+          SCOPED_TRACE(describe(type, shape) + ", " + std::to_string(share) + (shift ? ", shifted" : ""));
+          const auto x = leaf(shape, type, shift, machine.device).detach();
+          if (x.numel() > 1) x.view({-1})[0] = kInfinity;
+          const auto keys = nn::token_keys(at::arange(shape[0], at::kLong) * 123456789 - 5, 1);
+          const std::uint64_t stream = 0x9123456789ABCDEF;
+          const auto got = nn::dropped_on_device(machine.kernels, x, keys.to(machine.device), stream, share);
+          EXPECT_TRUE(at::equal(got.cpu(), nn::dropped(x.cpu(), keys, stream, share)));
         }
       }
     }

@@ -41,6 +41,9 @@ void compare_commits(const KernelMachine& machine);
 /// NF4 with and without codes of scales, whole blocks and parts, in memory that begins anywhere: bit by bit.
 void compare_widening(const KernelMachine& machine);
 
+/// Adapter dropout, in rows that no pack divides and memory that begins anywhere: bit by bit.
+void compare_dropout(const KernelMachine& machine);
+
 /// After several updates of more tensors than a launch holds: moments bit by bit, weights but for the CPU's roots.
 void compare_adamw(const KernelMachine& machine);
 

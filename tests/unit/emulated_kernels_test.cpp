@@ -36,14 +36,15 @@ TEST_P(EmulatedKernels, Draws) { test::compare_draws(machine_); }
 TEST_P(EmulatedKernels, Uniforms) { test::compare_uniforms(machine_); }
 TEST_P(EmulatedKernels, Commits) { test::compare_commits(machine_); }
 TEST_P(EmulatedKernels, Widening) { test::compare_widening(machine_); }
+TEST_P(EmulatedKernels, Dropout) { test::compare_dropout(machine_); }
 TEST_P(EmulatedKernels, AdamW) { test::compare_adamw(machine_); }
 
 INSTANTIATE_TEST_SUITE_P(Orders, EmulatedKernels, testing::Bool(),
                          [](const auto& order) { return order.param ? "LastThreadFirst" : "FirstThreadFirst"; });
 
-std::string failure_of(void (*kernel)()) {
+std::string failure_of(void (*kernel)(), std::int64_t dynamic_shared_bytes = 0) {
   try {
-    launch(kernel, {2, 64}, nullptr);
+    launch(kernel, {2, 64, dynamic_shared_bytes}, nullptr);
     return "";
   } catch (const std::logic_error& error) {
     return error.what();

@@ -120,8 +120,8 @@ struct ForwardInput {
   /// int64, with Adapters only: from a row's key come the inputs that its adapters do not see (dropout). What is left
   /// out is a function of the key, the module and the place. Undefined: nothing is left out.
   at::Tensor dropout_key_B = {};
-  /// int64, on the CPU: how many keys at the beginning of each row `key_mask_BS` hides (with a cache: the window's mask,
-  /// of the cache's positions). Undefined: not known, or the mask hides others, too. A model may ignore it.
+  /// int64, on the CPU: how many keys at the beginning of each row `key_mask_BS` hides (with a cache: the window's
+  /// mask, of the cache's positions). Undefined: not known, or the mask hides others, too. A model may ignore it.
   at::Tensor padding_B = {};
   Reserved<at::Tensor, 4> reserved_tensors = {};
   Reserved<std::int64_t, 4> reserved_numbers = {};

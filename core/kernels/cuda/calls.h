@@ -161,6 +161,17 @@ struct WidenNf4Call {
   std::int64_t count;
 };
 
+/// nn::dropped(): an element goes if the upper half of its 64 bits is below the threshold.
+struct DropoutCall {
+  Element type;
+  const void* x;
+  const std::int64_t* key;  ///< by row
+  std::uint64_t stream, threshold;
+  float factor;
+  void* out;
+  std::int64_t rows, width;
+};
+
 struct KernelTable {
   Status (*rms_norm)(const RmsNormCall&, Stream);
   Status (*rms_norm_backward)(const RmsNormBackwardCall&, Stream);
@@ -173,6 +184,7 @@ struct KernelTable {
   Status (*choose_commits)(const CommitCall&, Stream);
   Status (*adamw)(const AdamwCall&, Stream);
   Status (*widen_nf4)(const WidenNf4Call&, Stream);
+  Status (*dropout)(const DropoutCall&, Stream);
   const char* (*describe)(Status);
 };
 

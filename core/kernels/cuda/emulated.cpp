@@ -6,6 +6,7 @@
 
 #include <core/kernels/cuda/adamw.cu>
 #include <core/kernels/cuda/commits.cu>
+#include <core/kernels/cuda/dropout.cu>
 #include <core/kernels/cuda/log_softmax.cu>
 #include <core/kernels/cuda/nf4.cu>
 #include <core/kernels/cuda/rms_norm.cu>

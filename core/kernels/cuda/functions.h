@@ -15,11 +15,12 @@ Status sample(const cuda::SampleCall& call, Stream stream);
 Status choose_commits(const cuda::CommitCall& call, Stream stream);
 Status adamw(const cuda::AdamwCall& call, Stream stream);
 Status widen_nf4(const cuda::WidenNf4Call& call, Stream stream);
+Status dropout(const cuda::DropoutCall& call, Stream stream);
 
 /// All of them.
 inline cuda::KernelTable kernel_table(const char* (*describe)(Status)) {
   return {rms_norm, rms_norm_backward, rotate, swiglu,    logit_sums, logit_gradient, uniform,
-          sample,   choose_commits,    adamw,  widen_nf4, describe};
+          sample,   choose_commits,    adamw,  widen_nf4, dropout,    describe};
 }
 
 }  // namespace drift::kernels::DRIFT_TARGET
