@@ -83,6 +83,14 @@ TEST(Emulator, RunsAfterAFailure) {
   EXPECT_EQ(failure_of([] { kernels::emulated::__syncthreads(); }), "");
 }
 
+TEST(Emulator, DynamicSharedMemoryEndsWhereTheLaunchSays) {
+  const auto too_long = [] { kernels::emulated::dynamic_shared<float>(2); };
+  EXPECT_EQ(failure_of(too_long, 8), "");
+  EXPECT_THAT(failure_of(too_long, 4), HasSubstr("uses 8 bytes of dynamic shared memory, and its launch gave 4"));
+  EXPECT_THAT(failure_of([] { kernels::emulated::dynamic_shared<float>(1)[1] = 0; }, 4), HasSubstr("element 1 of 1"));
+  EXPECT_EQ(failure_of([] { kernels::emulated::__syncthreads(); }), "");  // and runs on
+}
+
 struct Cell {
   float value[64];
 };

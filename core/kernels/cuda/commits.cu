@@ -8,7 +8,7 @@ namespace drift::kernels::DRIFT_TARGET {
 /// earlier positions.
 __global__ void choose_positions(cuda::CommitCall call) {
   const std::int64_t row = blockIdx.x, positions = call.positions;
-  float* score = dynamic_shared<float>();
+  const auto score = dynamic_shared<float>(positions);
   std::int64_t passing = 0;
   int failed = 0;
   for (std::int64_t k = threadIdx.x; k < positions; k += blockDim.x) {

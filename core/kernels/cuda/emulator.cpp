@@ -1,10 +1,12 @@
 #include <core/kernels/cuda/emulator.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ucontext.h>
@@ -96,6 +98,7 @@ struct Machine {
   std::map<std::string, std::unique_ptr<std::vector<unsigned char>>> shared;
   std::unique_ptr<std::vector<unsigned char>> dynamic_shared;
   bool reverse = false;
+  std::exception_ptr failure;
 };
 
 Machine machine;
@@ -103,7 +106,11 @@ Machine machine;
 void enter() {
   Fibre& self = machine.fibres[machine.current];
   self.at.arrive(machine.at);
-  (*machine.thread)();
+  try {
+    (*machine.thread)();
+  } catch (...) {
+    machine.failure = std::current_exception();
+  }
   self.state = State::kEnded;
   self.at.leave_for_ever(machine.at);
   change(&self.here, &machine.scheduler);
@@ -117,6 +124,7 @@ void resume(std::size_t index) {
   change(&machine.scheduler, &fibre.here);
   StackSwitch ignored;
   machine.at.arrive(ignored);
+  if (machine.failure) std::rethrow_exception(std::exchange(machine.failure, nullptr));
 }
 
 void wait(State state, const char* file, unsigned line) {
@@ -210,10 +218,18 @@ void run(const Grid& grid, const std::function<void()>& thread) {
 }
 
 void* shared_bytes(const char* name, std::size_t size) {
-  if (name == nullptr) return machine.dynamic_shared->data();
   auto& bytes = machine.shared[name];
   if (!bytes) bytes = std::make_unique<std::vector<unsigned char>>(size, 0xFF);
   return bytes->data();
+}
+
+void* dynamic_shared_bytes(std::size_t size) {
+  const std::size_t given = machine.dynamic_shared->size();
+  if (size > given) {
+    throw std::logic_error("the kernel uses " + std::to_string(size) + " bytes of dynamic shared memory, and its " +
+                           "launch gave " + std::to_string(given));
+  }
+  return machine.dynamic_shared->data();
 }
 
 void wait_for_block(const char* file, unsigned line) { wait(State::kAtBarrier, file, line); }

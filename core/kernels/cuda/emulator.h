@@ -6,7 +6,8 @@
 //
 // It finds what a GPU hides. A barrier or exchange that some threads of the block or warp do not reach is an error with
 // its line. Shared memory holds NaN before it is written. The order in which threads run can be reversed: a kernel
-// without races computes the same bits. Under AddressSanitizer every shared object and every pointer is watched.
+// without races computes the same bits. Dynamic shared memory ends where the launch says, and each index is checked.
+// Under AddressSanitizer every shared object and every pointer is watched.
 
 #include <core/kernels/cuda/calls.h>
 
@@ -15,6 +16,8 @@
 #include <cstring>
 #include <functional>
 #include <source_location>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 
 #define __global__
@@ -40,7 +43,7 @@ struct Grid {
 /// Whether blocks, and threads between two barriers, run from the last to the first.
 void run_in_reverse(bool reverse);
 
-/// @throws std::logic_error at a barrier or an exchange that not all threads reach.
+/// @throws std::logic_error at a barrier or an exchange that not all threads reach; and what a thread throws.
 void run(const Grid& grid, const std::function<void()>& thread);
 
 template <class... Parameters>
@@ -50,8 +53,11 @@ cuda::Status launch(void (*kernel)(Parameters...), Grid grid, cuda::Stream,
   return 0;
 }
 
-/// The block's object called `name`; dynamic shared memory if null.
+/// The block's object called `name`.
 void* shared_bytes(const char* name, std::size_t size);
+
+/// @throws std::logic_error if the launch gave less.
+void* dynamic_shared_bytes(std::size_t size);
 
 template <class T>
 T& shared() {
@@ -59,9 +65,28 @@ T& shared() {
   return *static_cast<T*>(shared_bytes(__PRETTY_FUNCTION__, sizeof(T)));
 }
 
+/// As a pointer is used, but for an index that is not below `count`.
 template <class T>
-T* dynamic_shared() {
-  return static_cast<T*>(shared_bytes(nullptr, 0));
+class CheckedArray {
+ public:
+  CheckedArray(T* first, std::int64_t count) : first_(first), count_(count) {}
+
+  T& operator[](std::int64_t index) const {
+    if (index < 0 || index >= count_) {
+      throw std::logic_error("element " + std::to_string(index) + " of " + std::to_string(count_) +
+                             " in dynamic shared memory");
+    }
+    return first_[index];
+  }
+
+ private:
+  T* first_;
+  std::int64_t count_;
+};
+
+template <class T>
+CheckedArray<T> dynamic_shared(std::int64_t count) {
+  return {static_cast<T*>(dynamic_shared_bytes(static_cast<std::size_t>(count) * sizeof(T))), count};
 }
 
 void wait_for_block(const char* file, unsigned line);

@@ -36,7 +36,7 @@ template <class T, int kPack>
 __global__ void normalize_rows_backward(const T* gradient, const T* x, const T* weight, const float* inverse, T* dx,
                                         float* partial, std::int64_t rows, std::int64_t width) {
   const std::int64_t part = blockIdx.x, parts = gridDim.x, packs = width / kPack;
-  float* dweight = dynamic_shared<float>();
+  const auto dweight = dynamic_shared<float>(width);
   for (std::int64_t p = threadIdx.x; p < packs; p += blockDim.x) {
     for (int i = 0; i < kPack; ++i) dweight[p * kPack + i] = 0;
   }

@@ -30,8 +30,10 @@ template <class... Parameters>
 cuda::Status launch(void (*kernel)(Parameters...), Grid grid, cuda::Stream stream,
                     std::type_identity_t<Parameters>... arguments) {
   if (grid.blocks == 0) return cudaSuccess;
-  kernel<<<static_cast<unsigned>(grid.blocks), grid.threads, static_cast<std::size_t>(grid.dynamic_shared_bytes),
-           static_cast<cudaStream_t>(stream)>>>(arguments...);
+  // The compiler reads whole elements of what dynamic_shared() declares.
+  const auto shared_bytes = static_cast<std::size_t>(grid.dynamic_shared_bytes + 15) / 16 * 16;
+  kernel<<<static_cast<unsigned>(grid.blocks), grid.threads, shared_bytes, static_cast<cudaStream_t>(stream)>>>(
+      arguments...);
   return cudaGetLastError();
 }
 
@@ -42,8 +44,9 @@ __device__ T& shared() {
   return *reinterpret_cast<T*>(bytes);
 }
 
+/// The launch's dynamic shared memory, of which the kernel uses this many elements.
 template <class T>
-__device__ T* dynamic_shared() {
+__device__ T* dynamic_shared(std::int64_t) {
   extern __shared__ float4 drift_dynamic_shared[];
   return reinterpret_cast<T*>(drift_dynamic_shared);
 }
