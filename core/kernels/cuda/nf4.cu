@@ -34,9 +34,10 @@ __global__ void widen_nf4_values(cuda::WidenNf4Call call, std::int64_t packs) {
   if (p >= packs) return;
   const std::int64_t first = p * kPack;
   const float scale = scale_of(call, first / kNf4Block);
+  const auto codes = load < kPack == 1 ? 1 : kPack / 2 > (call.codes, kPack == 1 ? p / 2 : p);
   Pack<T, kPack> out;
   for (int i = 0; i < kPack; ++i) {
-    const std::uint8_t both = call.codes[(first + i) / 2];
+    const std::uint8_t both = codes.at[i / 2];
     const int code = (first + i) % 2 == 0 ? both >> 4 : both & 15;
     out.at[i] = narrow<T>(rounded_product(kNf4Tables.values[code], scale));
   }
@@ -44,11 +45,13 @@ __global__ void widen_nf4_values(cuda::WidenNf4Call call, std::int64_t packs) {
 }
 
 Status widen_nf4(const cuda::WidenNf4Call& call, Stream stream) {
-  return with_element(call.type, is_aligned(call.count, size_of(call.type), call.out), [&](auto type, auto pack) {
-    using T = decltype(type);
-    const std::int64_t packs = call.count / pack.value;
-    return launch(widen_nf4_values<T, pack.value>, {divide_up(packs, kNf4Threads), kNf4Threads}, stream, call, packs);
-  });
+  return with_element(call.type, is_aligned(call.count, size_of(call.type), call.codes, call.out),
+                      [&](auto type, auto pack) {
+                        using T = decltype(type);
+                        const std::int64_t packs = call.count / pack.value;
+                        return launch(widen_nf4_values<T, pack.value>, {divide_up(packs, kNf4Threads), kNf4Threads},
+                                      stream, call, packs);
+                      });
 }
 
 }  // namespace drift::kernels::DRIFT_TARGET
