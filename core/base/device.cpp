@@ -40,6 +40,8 @@ at::Device run_device(const std::string& name) {
                 "install the CUDA Toolkit and build again, or use --device cpu");
   }
   load_cuda();
+  // Its plans cost up to 0.08 s for each new shape, and there are many: lengths of prompts, numbers of rows.
+  at::globalContext().setSDPUseCuDNN(false);
   if (!at::hasCUDA()) throw Error("there is no CUDA device on this machine", "check `nvidia-smi`, or use --device cpu");
   return at::Device(at::kCUDA, 0);
 }
