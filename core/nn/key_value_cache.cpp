@@ -3,6 +3,7 @@
 #include <drift/error.h>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/all.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 
@@ -52,27 +53,34 @@ CachePlaces TransformerCache::places(const CacheWindow& window, std::int64_t tok
   CachePlaces places;
   const auto& keys_RGSD = layers_.front().keys_RGSD;
   const std::int64_t positions = keys_RGSD.size(2);
-  const auto begin_B = window.begin_B.to(keys_RGSD.device());
-  places.positions_BW = begin_B.unsqueeze(1) + at::arange(tokens, begin_B.options());
-  places.attended = positions;
-  at::Tensor attended_B = window.attended_B;
+  const auto &begin_B = window.begin_B, &attended_B = window.attended_B;
+  const auto least = [](const at::Tensor& of) { return of.min().item<std::int64_t>(); };
+  const auto most = [](const at::Tensor& of) { return of.max().item<std::int64_t>(); };
+  places.attended = attended_B.defined() && attended_B.is_cpu() ? most(attended_B) : positions;
   if (begin_B.is_cpu()) {
-    const auto least = begin_B.min().item<std::int64_t>(), most = begin_B.max().item<std::int64_t>();
-    const auto last = attended_B.defined() ? attended_B.max().item<std::int64_t>() : positions;
-    if (least < 0 || most + tokens > positions || last > positions) {
-      throw Error("the window " + interval(least, most + tokens) + " or the attended positions " + interval(0, last) +
-                  " are outside the cache's positions " + interval(0, positions));
+    const auto first = least(begin_B), last = most(begin_B);
+    if (first < 0 || last + tokens > positions || places.attended > positions) {
+      throw Error("the window " + interval(first, last + tokens) + " or the attended positions " +
+                  interval(0, places.attended) + " are outside the cache's positions " + interval(0, positions));
     }
-    if (least == most) places.begin = least;
-    places.attended = last;
-    if (attended_B.defined() && attended_B.min().item<std::int64_t>() == last) attended_B = at::Tensor();
+    if (first == last) places.begin = first;
   }
-  if (window.key_mask_BS.defined()) places.key_mask_BS = window.key_mask_BS.narrow(1, 0, places.attended);
-  if (attended_B.defined()) {
-    const auto within = at::arange(places.attended, begin_B.options()) < attended_B.to(keys_RGSD.device()).unsqueeze(1);
-    places.key_mask_BS = places.key_mask_BS.defined() ? places.key_mask_BS & within : within;
+  if (places.begin < 0) {
+    const auto begin_there_B = begin_B.to(keys_RGSD.device(), at::kLong, /*non_blocking=*/true);
+    places.positions_BW = begin_there_B.unsqueeze(1) + at::arange(tokens, begin_there_B.options());
   }
   return places;
+}
+
+at::Tensor TransformerCache::key_mask(const CacheWindow& window, const CachePlaces& places) const {
+  at::Tensor mask_BS;
+  if (window.key_mask_BS.defined()) mask_BS = window.key_mask_BS.narrow(1, 0, places.attended);
+  const auto& attended_B = window.attended_B;
+  if (!attended_B.defined() || (attended_B.is_cpu() && attended_B.eq(places.attended).all().item<bool>()))
+    return mask_BS;
+  const auto attended_there_B = attended_B.to(layers_.front().keys_RGSD.device(), at::kLong, /*non_blocking=*/true);
+  const auto within_BS = at::arange(places.attended, attended_there_B.options()) < attended_there_B.unsqueeze(1);
+  return mask_BS.defined() ? mask_BS & within_BS : within_BS;
 }
 
 std::pair<at::Tensor, at::Tensor> TransformerCache::update(std::size_t layer, const at::Tensor& keys,

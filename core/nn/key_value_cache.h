@@ -13,10 +13,9 @@ namespace drift::nn {
 
 /// The places of one forward's tokens in a cache, the same for every layer.
 struct CachePlaces {
-  at::Tensor positions_BW;    ///< int64
   std::int64_t begin = -1;    ///< of every row, if that is known without asking the device; else -1
+  at::Tensor positions_BW;    ///< int64, where begin is -1
   std::int64_t attended = 0;  ///< keys [0, attended) are handed to the attention
-  at::Tensor key_mask_BS;     ///< bool, over these keys; undefined: all attended to
 };
 
 /// Keys and values of a transformer's layers. G key heads of dimension D.
@@ -33,9 +32,12 @@ class TransformerCache final : public KeyValueCache {
   std::int64_t bytes() const override;
   std::unique_ptr<KeyValueCache> select(const at::Tensor& row_R) const override;
 
-  /// @throws Error if the window of `tokens` tokens a row lies outside. On a device only the shapes are checked, since
-  /// the host does not wait for it.
+  /// What the window's tensors of the host say; of those on a device only the shapes are used, for the host does not
+  /// wait. @throws Error if the window of `tokens` tokens a row lies outside
   CachePlaces places(const CacheWindow& window, std::int64_t tokens) const;
+
+  /// Which of these keys each row attends to: bool, undefined for all.
+  at::Tensor key_mask(const CacheWindow& window, const CachePlaces& places) const;
 
   /// Keep the window's keys and values [R, G, W, D], and return what its queries attend to.
   std::pair<at::Tensor, at::Tensor> update(std::size_t layer, const at::Tensor& keys, const at::Tensor& values,

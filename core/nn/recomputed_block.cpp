@@ -68,7 +68,7 @@ void for_each_weight(Weights& weights, const Body& body) {
 }  // namespace
 
 at::Tensor recomputed_block(const at::Tensor& x, const BlockWeights& weights, const BlockShape& shape,
-                            const RotaryTable& rotary, const at::Tensor& attention_mask, const at::Tensor& rows_N,
+                            const RotaryTable& rotary, const AttentionMask& attention_mask, const at::Tensor& rows_N,
                             const AdapterUse& adapters) {
   variable_list inputs{x};
   for_each_weight(weights, [&](const at::Tensor& one) { inputs.push_back(one); });

@@ -1,7 +1,6 @@
 #include <core/nn/transformer.h>
 
 #include <core/kernels/transformer_ops.h>
-#include <core/nn/attention.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
@@ -55,7 +54,7 @@ at::Tensor RotaryTable::rotate(const at::Tensor& x, std::int64_t heads) const {
 }
 
 at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, const BlockShape& shape,
-                             const RotaryTable& rotary, const at::Tensor& attention_mask, const at::Tensor& rows_N,
+                             const RotaryTable& rotary, const AttentionMask& attention_mask, const at::Tensor& rows_N,
                              const AdapterUse& adapters, const KeepKeysAndValues& keep) {
   const auto normed = kernels::rms_norm(x, weights.attention_norm, shape.norm_epsilon);
   const auto q = rotary.rotate(project(normed, weights.q, adapters), shape.heads);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <core/nn/attention.h>
 #include <core/nn/projection.h>
 
 #include <ATen/core/Tensor.h>
@@ -58,7 +59,7 @@ using KeepKeysAndValues =
 /// attention(), over the keys that are attended to. `rows_N` (indices into B * S, or undefined for all): only these
 /// rows are computed after the attention, [N, H].
 at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, const BlockShape& shape,
-                             const RotaryTable& rotary, const at::Tensor& attention_mask, const at::Tensor& rows_N,
+                             const RotaryTable& rotary, const AttentionMask& attention_mask, const at::Tensor& rows_N,
                              const AdapterUse& adapters = {}, const KeepKeysAndValues& keep = {});
 
 /// Bytes of activations that transformer_block keeps for the backward, per sequence of `sequence` tokens.

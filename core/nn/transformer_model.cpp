@@ -115,7 +115,7 @@ void TransformerModel::check_length(std::int64_t sequence) const {
 }
 
 at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const RotaryTable& rotary,
-                                        const at::Tensor& attention_mask, TransformerCache* cache,
+                                        const AttentionMask& attention_mask, TransformerCache* cache,
                                         const CachePlaces* places) const {
   std::unique_lock<std::mutex> alone(one_forward_, std::defer_lock);
   if (source_) {
@@ -156,11 +156,16 @@ at::Tensor TransformerModel::forward(const ForwardInput& input) const {
   check_length(sequence);
   const auto rotary =
       input.positions_BS.defined() ? rotary_.at_positions(input.positions_BS) : rotary_.window(0, sequence);
-  auto mask = shape_.attend_to_padding ? at::Tensor() : input.key_mask_BS;
+  auto keys = shape_.attend_to_padding ? at::Tensor() : input.key_mask_BS;
+  AttentionMask mask;
+  if (has_runs() && keys.defined() && input.padding_B.defined() && !input.block_BS.defined()) {
+    mask.runs = rows_of_equal_keys(input.padding_B, {}, keys.size(0), sequence, 0, sequence);
+  }
   if (input.block_BS.defined()) {
     const auto sees_BQS = input.block_BS.unsqueeze(2) >= input.block_BS.unsqueeze(1);
-    mask = mask.defined() ? sees_BQS & mask.unsqueeze(1) : sees_BQS;
+    keys = keys.defined() ? sees_BQS & keys.unsqueeze(1) : sees_BQS;
   }
+  if (mask.runs.empty()) mask.bias = attention_bias(keys, dtype(), shape_.heads / shape_.kv_heads);
   return run_blocks(input, rotary, mask, nullptr, nullptr);
 }
 
@@ -183,7 +188,15 @@ at::Tensor TransformerModel::forward_window(const ForwardInput& input, const Cac
   const CachePlaces places = kept.places(seen, tokens);
   const auto rotary =
       places.begin >= 0 ? rotary_.window(places.begin, tokens) : rotary_.at_positions(places.positions_BW);
-  return run_blocks(input, rotary, places.key_mask_BS, &kept, &places);
+  AttentionMask mask;
+  const bool known = !seen.attended_B.defined() || seen.attended_B.is_cpu();
+  if (has_runs() && known && (input.padding_B.defined() || !seen.key_mask_BS.defined())) {
+    mask.runs = rows_of_equal_keys(seen.key_mask_BS.defined() ? input.padding_B : at::Tensor(), seen.attended_B,
+                                   input.tokens_BS.size(0), places.attended, places.begin, tokens);
+  }
+  if (mask.runs.empty())
+    mask.bias = attention_bias(kept.key_mask(seen, places), dtype(), shape_.heads / shape_.kv_heads);
+  return run_blocks(input, rotary, mask, &kept, &places);
 }
 
 std::vector<NamedTensor> TransformerModel::parameters() const {

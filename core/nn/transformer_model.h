@@ -82,9 +82,11 @@ class TransformerModel : public Model,
 
  private:
   void add_adapters(const AdapterMaker& adapters);
-  at::Tensor run_blocks(const ForwardInput& input, const RotaryTable& rotary, const at::Tensor& attention_mask,
+  at::Tensor run_blocks(const ForwardInput& input, const RotaryTable& rotary, const AttentionMask& attention_mask,
                         TransformerCache* cache, const CachePlaces* places) const;
   void check_length(std::int64_t sequence) const;
+  /// Whether rows of equal keys are attended to together: on the CPU a bias is as fast, and its numbers are frozen.
+  bool has_runs() const { return !device().is_cpu(); }
   std::int64_t sum_of_packed(const std::function<std::int64_t(std::int64_t values)>& each) const;
 
   TransformerShape shape_;

@@ -246,12 +246,53 @@ TEST(Attention, MaskedKeysDoNotMatterShortOrLong) {
     const auto q = at::randn({2, 2, length, 8}), k = at::randn({2, 2, length, 8}), v = at::randn({2, 2, length, 8});
     auto mask = at::ones({2, length}, at::kBool);
     mask[1].narrow(0, 0, 5).fill_(false);
-    const auto masked = nn::attention(q, k, v, mask).view({2, length, 16});
+    const auto masked = nn::attention(q, k, v, {nn::attention_bias(mask, at::kFloat, 1), {}}).view({2, length, 16});
     const auto alone =
         nn::attention(q.narrow(0, 1, 1).narrow(2, 5, length - 5), k.narrow(0, 1, 1).narrow(2, 5, length - 5),
                       v.narrow(0, 1, 1).narrow(2, 5, length - 5), {});
     EXPECT_TRUE(at::allclose(masked[1].narrow(0, 5, length - 5), alone, 1e-5, 1e-5)) << length;
   }
+}
+
+TEST(Attention, RowsOfEqualKeysAreThoseOfTheBias) {
+  const std::int64_t length = 10;
+  const auto padding_B = at::tensor({3, 3, 0, 5}, at::kLong), attended_B = at::tensor({10, 10, 10, 9}, at::kLong);
+  const auto place_S = at::arange(length, at::kLong);
+  const auto mask_BS = (place_S >= padding_B.unsqueeze(1)) & (place_S < attended_B.unsqueeze(1));
+  const auto is_read_BS11 = (place_S >= padding_B.unsqueeze(1)).unsqueeze(2).unsqueeze(3).to(at::kFloat);
+  for (const std::int64_t key_heads : {4, 2}) {
+    for (const std::int64_t begin : {-1, 0, 4}) {  // of the queries: not known, all, a window
+      SCOPED_TRACE(std::to_string(key_heads) + " key heads, queries from " + std::to_string(begin));
+      const std::int64_t first = std::max<std::int64_t>(begin, 0), queries = length - first;
+      const nn::AttentionMask bias{nn::attention_bias(mask_BS, at::kFloat, 4 / key_heads), {}};
+      const nn::AttentionMask runs{{}, nn::rows_of_equal_keys(padding_B, attended_B, 4, length, begin, queries)};
+      ASSERT_EQ(runs.runs.size(), 3u);
+      const auto read = [&](const at::Tensor& out) {
+        return out.view({4, queries, 4, 8}) * is_read_BS11.narrow(1, first, queries);
+      };
+      expect_same([&](const auto& in) { return read(nn::attention(in[0], in[1], in[2], runs)); },
+                  [&](const auto& in) { return read(nn::attention(in[0], in[1], in[2], bias)); },
+                  {leaf({4, 4, queries, 8}), leaf({4, key_heads, length, 8}), leaf({4, key_heads, length, 8})});
+    }
+  }
+}
+
+TEST(Attention, OfPaddingIsZero) {
+  const auto x = at::randn({2, 2, 6, 8});
+  const nn::AttentionMask mask{{}, nn::rows_of_equal_keys(at::tensor({4, 0}, at::kLong), {}, 2, 6, 0, 6)};
+  const auto out = nn::attention(x, x, x, mask).view({2, 6, 16});
+  EXPECT_EQ(out[0].narrow(0, 0, 4).count_nonzero().item<std::int64_t>(), 0);
+  EXPECT_EQ(out[0].narrow(0, 4, 2).count_nonzero().item<std::int64_t>(), 32);
+}
+
+TEST(Attention, ManyShortRunsKeepTheBias) {
+  const auto runs = [](std::int64_t rows, std::int64_t of_run) {
+    const auto padding_B = at::arange(rows, at::kLong).floor_divide(of_run);
+    return nn::rows_of_equal_keys(padding_B, {}, rows, rows, 0, rows).size();
+  };
+  EXPECT_EQ(runs(8, 1), 8u);
+  EXPECT_EQ(runs(9, 1), 0u);
+  EXPECT_EQ(runs(36, 4), 9u);
 }
 
 }  // namespace drift::kernels_test
