@@ -2,18 +2,37 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/argsort.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
 #include <limits>
+#include <unordered_map>
 
 namespace drift::rollouts {
+namespace {
 
-at::Tensor chosen_rows(const at::Tensor& tensor, const at::Tensor& row_R) {
-  return tensor.defined() ? tensor.index_select(0, row_R) : tensor;
+/// Without a wait: from pinned memory.
+at::Tensor on_device(const at::Tensor& host, at::Device device) {
+  return device.is_cpu() ? host : host.pin_memory().to(device, /*non_blocking=*/true);
+}
+
+/// drawn_score() of rows.h, of each.
+at::Tensor drawn_scores(const at::Tensor& score_RK, double temperature, const at::Tensor& uniform_RK) {
+  return (score_RK.to(at::kDouble) / temperature + uniform_RK.log().neg().log().neg()).to(at::kFloat);
+}
+
+}  // namespace
+
+RowNumbers::RowNumbers(const std::vector<std::int64_t>& rows, at::Device device)
+    : on_host(at::tensor(rows, at::kLong)), on_device(rollouts::on_device(on_host, device)) {}
+
+at::Tensor RowNumbers::of(const at::Tensor& tensor) const {
+  return tensor.defined() ? tensor.index_select(0, tensor.is_cpu() ? on_host : on_device) : tensor;
 }
 
 SampledTokens by_position(const SampledTokens& sampled_M, const at::Tensor& position_RK) {
@@ -23,86 +42,139 @@ SampledTokens by_position(const SampledTokens& sampled_M, const at::Tensor& posi
           {}};
 }
 
-namespace {
-
-/// drawn_score() of rows.h, of each.
-at::Tensor drawn_scores(const at::Tensor& score_RK, double temperature, const at::Tensor& uniform_RK) {
-  return (score_RK.to(at::kDouble) / temperature + uniform_RK.log().neg().log().neg()).to(at::kFloat);
-}
-
-}  // namespace
-
-DeviceRows::DeviceRows(const DecodingSettings& given, const RolloutInput& rollout, std::int64_t first,
+DeviceRows::DeviceRows(const DecodingSettings& given, const RolloutInput& rollout, std::int64_t first_row,
                        std::int64_t last)
-    : settings(given), input(rollout), order_random(rollout.random.child("order")) {
+    : settings(given),
+      input(rollout),
+      first(first_row),
+      prompt_length(rollout.prompts.tokens_BP.size(1)),
+      order_random(rollout.random.child("order")) {
   const std::int64_t rows = last - first, length = settings.length;
   const auto device = input.policy->device();
   const auto integers = at::TensorOptions(at::kLong).device(device);
-  row_R = at::arange(first, last, integers);
-  prompt_RP = input.prompts.tokens_BP.narrow(0, first, rows).to(device);
-  if (is_padded(input.prompts)) prompt_mask_RP = input.prompts.mask_BP.narrow(0, first, rows).to(device);
-  tokens_RL = at::full({rows, length}, input.policy->traits().mask_id, integers);
-  step_RL = at::full({rows, length}, -1, integers.dtype(at::kInt));
+  const auto of_rows = [&](const at::Tensor& tensor) { return tensor.narrow(0, first, rows); };
+  const auto masks_RL = at::full({rows, length}, input.policy->traits().mask_id, at::kLong);
+  tokens_RS = on_device(at::cat({of_rows(input.prompts.tokens_BP), masks_RL}, 1), device);
+  if (is_padded(input.prompts)) {
+    const auto mask_RP = of_rows(input.prompts.mask_BP);
+    key_mask_RS = on_device(at::cat({mask_RP, at::ones({rows, length}, at::kBool)}, 1), device);
+    padding_R = mask_RP.logical_not().sum(1);
+  }
+  number_M = at::arange(rows * length, integers);
+  row_R = number_M.narrow(0, 0, rows);
+  response_R1 = (row_R + (input.first_response + first)).unsqueeze(1);
+  step_RL = at::full({rows, length}, -1, integers);
   logprob_RL = at::zeros({rows, length}, integers.dtype(at::kFloat));
-  forwards_R = at::zeros({rows}, integers);
+  forwards_R1 = at::zeros({rows, 1}, integers);
   failed = at::zeros({}, integers.dtype(at::kBool));
+  saved_RC = at::zeros({rows, 3 * length + 2}, integers.dtype(at::kDouble));
+  states = initial_states();
+}
+
+at::Tensor DeviceRows::response(std::int64_t begin, std::int64_t width) const {
+  return tokens_RS.narrow(1, prompt_length + begin, width);
+}
+
+std::optional<SharedStates> DeviceRows::initial_states() const {
+  const auto* group = input.prompts.group_B.const_data_ptr<std::int64_t>() + first;
+  std::unordered_map<std::int64_t, std::int64_t> state_of_group;
+  std::vector<std::int64_t> first_of_state, state;
+  for (std::int64_t r = 0; r < count(); ++r) {
+    const auto [found, is_new] = state_of_group.emplace(group[r], state_of_group.size());
+    if (is_new) first_of_state.push_back(r);
+    state.push_back(found->second);
+  }
+  if (first_of_state.size() == state.size()) return std::nullopt;
+  const auto device = row_R.device();
+  return SharedStates{{first_of_state, device}, on_device(at::tensor(state, at::kLong), device)};
+}
+
+OpenPositions DeviceRows::masked(std::int64_t begin, std::int64_t width, std::int64_t most) const {
+  const auto masked_RW = step_RL.narrow(1, begin, width) < 0;
+  // As arange() would have them.
+  if (most == width) return {number_M.narrow(0, begin, width).expand({count(), width}), masked_RW};
+  const auto place_RK = at::argsort(masked_RW, /*stable=*/true, /*dim=*/1, /*descending=*/true).narrow(1, 0, most);
+  return {place_RK + begin, masked_RW.gather(1, place_RK)};
 }
 
 at::Tensor DeviceRows::uniforms(const RandomStream& random, const at::Tensor& position_RK,
                                 const at::Tensor& step_R1) const {
-  const auto response_RK = (row_R + input.first_response).unsqueeze(1).expand_as(position_RK);
-  return uniform(random, input.step, response_RK, position_RK, step_R1);
+  return uniform(random, input.step, response_R1, position_RK, step_R1);
 }
 
 DrawRequest DeviceRows::request(const Window& window, const at::Tensor& position_RK, const at::Tensor& step_R1) const {
-  const auto row_R1 = at::arange(count(), row_R.options()).unsqueeze(1);
-  const auto place_RK = (position_RK + (prompt_RP.size(1) - window.begin)).clamp(0, window.width - 1);
+  const auto of_states = [&](const at::Tensor& tensor) { return states ? states->first_D.of(tensor) : tensor; };
+  const std::int64_t positions = position_RK.size(1), rows = states ? states->first_D.count() : count();
+  const std::int64_t shift = prompt_length - window.begin;
+  const auto shift_R1 = at::arange(shift, shift + rows * window.width, window.width, row_R.options()).unsqueeze(1);
   DrawRequest request;
-  request.forward.tokens_BS = at::cat({prompt_RP, tokens_RL}, 1).narrow(1, window.begin, window.width);
-  request.forward.rows_N = (row_R1 * window.width + place_RK).flatten();
-  if (prompt_mask_RP.defined()) {
-    const auto response_RL = at::ones(tokens_RL.sizes(), prompt_mask_RP.options());
-    request.forward.key_mask_BS = at::cat({prompt_mask_RP, response_RL}, 1);
-  }
-  request.row_M = at::arange(position_RK.numel(), row_R.options());
+  request.forward.tokens_BS = of_states(tokens_RS).narrow(1, window.begin, window.width);
+  request.forward.key_mask_BS = of_states(key_mask_RS);
+  request.forward.rows_N = (position_RK.narrow(0, 0, rows) + shift_R1).flatten();
+  request.row_M = number_M.narrow(0, 0, position_RK.numel());
+  if (states)
+    request.row_M = (states->state_R.unsqueeze(1) * positions + number_M.narrow(0, 0, positions)).flatten();
   if (settings.temperature != 0) request.uniform_M = uniforms(input.random, position_RK, step_R1).flatten();
   return request;
 }
 
-at::Tensor DeviceRows::commit(const at::Tensor& position_RK, const at::Tensor& open_RK, const at::Tensor& step_R1,
-                              const at::Tensor& score_RK, double temperature, const CommitRule& rule,
-                              const SampledTokens& sampled_RK) {
+at::Tensor DeviceRows::commit(const OpenPositions& positions, const at::Tensor& step_R1, const at::Tensor& score_RK,
+                              double temperature, const CommitRule& rule, const SampledTokens& sampled_RK) {
+  const auto& [position_RK, open_RK] = positions;
   const auto compared_RK =
       temperature > 0 ? drawn_scores(score_RK, temperature, uniforms(order_random, position_RK, step_R1)) : score_RK;
   const auto open_score_RK = at::where(open_RK, compared_RK, -std::numeric_limits<float>::infinity());
   const auto chosen_RK = choose_commits(open_score_RK, rule, failed);
-  const auto put = [&](at::Tensor& state_RL, const at::Tensor& value_RK) {
+  const auto put = [&](const at::Tensor& state_RL, const at::Tensor& value_RK) {
     state_RL.scatter_(1, position_RK, at::where(chosen_RK, value_RK, state_RL.gather(1, position_RK)));
   };
-  put(tokens_RL, sampled_RK.token_M);
+  put(response(0, settings.length), sampled_RK.token_M);
   put(logprob_RL, sampled_RK.logprob_M);
-  put(step_RL, forwards_R.unsqueeze(1).expand_as(chosen_RK).to(at::kInt));
+  put(step_RL, forwards_R1);
+  states.reset();
   return chosen_RK;
 }
 
-void DeviceRows::write(const at::Tensor& row_of_state, Trajectories& trajectories) const {
-  const auto row = row_R.index_select(0, row_of_state).cpu();
-  const auto copy = [&](const at::Tensor& values, at::Tensor& to) {
-    to.index_copy_(0, row, values.index_select(0, row_of_state).cpu());
-  };
-  copy(tokens_RL, trajectories.tokens_BL);
-  copy(step_RL, trajectories.step_BL);
-  copy(logprob_RL, trajectories.commit_logprob_BL);
-  copy(forwards_R, trajectories.forwards_B);
+at::Tensor DeviceRows::look(const at::Tensor& number_R) const {
+  const auto seen = at::cat({failed.view({1}).to(at::kLong), number_R.to(at::kLong)}).cpu();
+  if (seen[0].item<std::int64_t>() != 0) refuse_scores();
+  return seen.narrow(0, 1, count());
 }
 
-at::Tensor DeviceRows::look(const at::Tensor& done_R, Trajectories& trajectories) {
-  if (failed.item<bool>()) refuse_scores();
-  write(done_R.nonzero().squeeze(1), trajectories);
-  const auto left_R = done_R.logical_not().nonzero().squeeze(1);
-  for (at::Tensor* tensor : {&row_R, &prompt_RP, &prompt_mask_RP, &tokens_RL, &step_RL, &logprob_RL, &forwards_R})
-    *tensor = chosen_rows(*tensor, left_R);
-  return left_R;
+RowNumbers DeviceRows::leave(const at::Tensor& done_R) {
+  const auto seen_R = look(done_R);
+  std::vector<std::int64_t> left;
+  for (std::int64_t r = 0; r < count(); ++r) {
+    if (seen_R.const_data_ptr<std::int64_t>()[r] == 0) left.push_back(r);
+  }
+  const RowNumbers stay(left, row_R.device());
+  if (stay.count() == count()) return stay;
+  save();
+  for (at::Tensor* tensor : {&row_R, &response_R1, &tokens_RS, &key_mask_RS, &padding_R, &step_RL, &logprob_RL,
+                             &forwards_R1})
+    *tensor = stay.of(*tensor);
+  return stay;
+}
+
+// Tokens, steps and float32 numbers are what they are in float64.
+void DeviceRows::save() {
+  const auto failed_R1 = failed.to(at::kDouble).expand({count(), 1});
+  saved_RC.index_copy_(0, row_R,
+                       at::cat({failed_R1, forwards_R1, response(0, settings.length), step_RL, logprob_RL}, 1));
+}
+
+void DeviceRows::write(Trajectories& trajectories) {
+  save();
+  const auto saved = saved_RC.cpu();
+  if (saved.select(1, 0).any().item<bool>()) refuse_scores();
+  const auto copy = [&](const at::Tensor& to, const at::Tensor& from) {
+    to.narrow(0, first, from.size(0)).copy_(from);
+  };
+  const std::int64_t length = settings.length;
+  copy(trajectories.forwards_B, saved.select(1, 1));
+  copy(trajectories.tokens_BL, saved.narrow(1, 2, length));
+  copy(trajectories.step_BL, saved.narrow(1, 2 + length, length));
+  copy(trajectories.commit_logprob_BL, saved.narrow(1, 2 + 2 * length, length));
 }
 
 }  // namespace drift::rollouts

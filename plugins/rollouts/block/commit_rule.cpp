@@ -1,6 +1,5 @@
 #include "commit_rule.h"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/linspace.h>
 
 #include <algorithm>
@@ -55,13 +54,8 @@ std::int64_t commits(const BlockSettings& settings, const BlockProgress& progres
   return std::min(count, linear(progress.masked, steps, progress.forwards));
 }
 
-at::Tensor scheduled_commits(const BlockSettings& settings) {
-  auto count = at::empty({settings.length}, at::kLong);
-  auto* to = count.data_ptr<std::int64_t>();
-  for (std::int64_t k = 0; k < settings.blocks(); ++k) {
-    for (std::int64_t f = 0; f < settings.block; ++f) *to++ = linear(settings.block, settings.steps_of_block(k), f);
-  }
-  return count;
+std::int64_t scheduled_commits(const BlockSettings& settings, std::int64_t index, std::int64_t forward) {
+  return linear(settings.block, settings.steps_of_block(index), forward);
 }
 
 }  // namespace drift::block

@@ -2,8 +2,6 @@
 
 #include "settings.h"
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <vector>
 
@@ -21,7 +19,7 @@ struct BlockProgress {
 /// @param scores  descending, one for each masked position; not empty
 std::int64_t commits(const BlockSettings& settings, const BlockProgress& progress, const std::vector<float>& scores);
 
-/// Of the static schedule without quirks: those of forward f of block k at k * block + f.
-at::Tensor scheduled_commits(const BlockSettings& settings);
+/// Of a forward of block number `index`, by the static schedule without quirks.
+std::int64_t scheduled_commits(const BlockSettings& settings, std::int64_t index, std::int64_t forward);
 
 }  // namespace drift::block

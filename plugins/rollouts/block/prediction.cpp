@@ -63,8 +63,8 @@ std::unique_ptr<KeyValueCache> Prediction::make_cache(std::int64_t rows) const {
 
 SampledTokens Prediction::sample(rollouts::DrawRequest request, const Window& window, KeyValueCache* cache) const {
   if (cache == nullptr) return draw(request, {});
-  const auto& tokens_BS = request.forward.tokens_BS;
-  const auto of_all = [&](std::int64_t value) { return at::full({tokens_BS.size(0)}, value, tokens_BS.options()); };
+  const std::int64_t rows = request.forward.tokens_BS.size(0);
+  const auto of_all = [&](std::int64_t value) { return at::full({rows}, value, at::kLong); };
   CacheWindow in_cache;
   in_cache.begin_B = of_all(window.begin);
   if (window.attended < sequence_) in_cache.attended_B = of_all(window.attended);

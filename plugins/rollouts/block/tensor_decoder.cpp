@@ -3,11 +3,11 @@
 #include "rows.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
 
-#include <algorithm>
+#include <memory>
 
 namespace drift::block {
 
@@ -16,118 +16,115 @@ TensorDecoder::TensorDecoder(const BlockSettings& settings, const RolloutInput& 
     : settings_(settings),
       input_(input),
       traits_(input.policy->traits()),
-      prompt_length_(input.prompts.tokens_BP.size(1)),
       prediction_(settings, input),
       remasking_random_(input.random.child("remasking")),
-      rows_(settings, input, first, last) {
-  if (settings.schedule == Schedule::kStatic) scheduled_ = scheduled_commits(settings).to(rows_.row_R.device());
-  state_.block_begin_R = at::zeros_like(rows_.row_R);
-  state_.block_forwards_R = at::zeros_like(rows_.row_R);
-}
+      whole_(whole_window(settings, input.prompts.tokens_BP.size(1))),
+      rows_(settings, input, first, last) {}
 
 void TensorDecoder::run(Trajectories& trajectories) {
-  made_ = &trajectories;
-  if (settings_.cache == Cache::kNone) {
-    decode_whole_sequences();
+  if (settings_.cache == Cache::kNone && settings_.schedule != Schedule::kStatic) {
+    decode_at_own_pace();
   } else {
-    for (std::int64_t begin = 0; begin < settings_.length; begin += settings_.block) {
-      decode_with_cache(begin);
-      if (rollouts::is_cancelled(input_) || !look()) return;
+    for (std::int64_t begin = 0; begin < settings_.length && rows_.count() > 0; begin += settings_.block) {
+      decode_block(begin);
+      if (settings_.early_stop && !rollouts::is_cancelled(input_)) stop_at_end(begin);
     }
   }
+  rows_.write(trajectories);
 }
 
-void TensorDecoder::decode_whole_sequences() {
-  while (!rollouts::is_cancelled(input_)) {
+void TensorDecoder::decode_at_own_pace() {
+  block_begin_R1_ = at::zeros_like(rows_.forwards_R1);
+  while (!rollouts::is_cancelled(input_) && rows_.count() > 0) {
     for (std::int64_t forward = 0; forward < rollouts::kForwardsBetweenLooks; ++forward) {
-      advance(whole_window(settings_, prompt_length_), nullptr, 0);
+      const OpenPositions block = positions_at_own_pace();
+      end_blocks(block, advance(whole_, nullptr, block, rule(0)));
     }
-    if (!look()) return;
+    block_begin_R1_ = rows_.leave((block_begin_R1_ >= settings_.length).squeeze(1)).of(block_begin_R1_);
   }
 }
 
-void TensorDecoder::decode_with_cache(std::int64_t block_begin) {
-  const auto cache = prediction_.make_cache(rows_.count());
-  advance(whole_window(settings_, prompt_length_), cache.get(), block_begin);
-  const Window window = block_window(settings_, traits_.prediction_row, prompt_length_, block_begin);
-  const bool scheduled = settings_.schedule == Schedule::kStatic;
-  const std::int64_t most =
-      scheduled ? std::min(settings_.steps_of_block(block_begin / settings_.block), settings_.block) : settings_.block;
-  for (std::int64_t forward = 1; forward < most && !rollouts::is_cancelled(input_); ++forward) {
-    advance(window, cache.get(), block_begin);
-    if (scheduled || forward % rollouts::kForwardsBetweenLooks != 0) continue;
-    if ((state_.block_begin_R > block_begin).all().item<bool>()) return;
+// Rows that are done stay in the last block, where nothing is open for them.
+TensorDecoder::OpenPositions TensorDecoder::positions_at_own_pace() const {
+  const auto begin_R1 = block_begin_R1_.clamp_max(settings_.length - settings_.block);
+  const auto position_RK = begin_R1 + rows_.number_M.narrow(0, 0, settings_.block);
+  return {position_RK, (rows_.step_RL.gather(1, position_RK) < 0) & (block_begin_R1_ < settings_.length)};
+}
+
+void TensorDecoder::end_blocks(const OpenPositions& block, const at::Tensor& chosen_RK) {
+  const auto& [position_RK, open_RK] = block;
+  const auto ended_R1 = open_RK.any(1, /*keepdim=*/true) & (open_RK == chosen_RK).all(1, /*keepdim=*/true);
+  block_begin_R1_ = block_begin_R1_ + ended_R1 * settings_.block;
+  if (!settings_.early_stop) return;
+  const auto response_RL = rows_.response(0, settings_.length);
+  const auto ends_RK = ends_response(response_RL.gather(1, position_RK), traits_);
+  const auto stops_R1 = ended_R1 & ends_RK.any(1, /*keepdim=*/true);
+  const auto place_L = rows_.number_M.narrow(0, 0, settings_.length);
+  response_RL.masked_fill_(stops_R1 & (place_L >= block_begin_R1_), traits_.pad_id);
+  block_begin_R1_ = at::where(stops_R1, settings_.length, block_begin_R1_);
+}
+
+void TensorDecoder::decode_block(std::int64_t begin) {
+  const std::int64_t number = begin / settings_.block;
+  const bool scheduled = settings_.schedule == Schedule::kStatic, cached = settings_.cache != Cache::kNone;
+  const Window later =
+      cached ? block_window(settings_, traits_.prediction_row, rows_.prompt_length, begin) : whole_;
+  std::unique_ptr<KeyValueCache> cache;
+  std::int64_t most = settings_.block;  // positions that a row has open
+  for (std::int64_t forward = 0; most > 0 && !rollouts::is_cancelled(input_); ++forward) {
+    const std::int64_t count = scheduled ? scheduled_commits(settings_, number, forward) : 1;  // at least
+    const auto states = rows_.states;
+    if (cached && forward == 0) cache = prediction_.make_cache(states ? states->first_D.count() : rows_.count());
+    advance(forward == 0 ? whole_ : later, cache.get(), rows_.masked(begin, settings_.block, most), rule(count));
+    if (cached && states) cache = cache->select(states->state_R);
+    most -= count;
+    if (!scheduled && most > 0 && (forward + 1) % rollouts::kForwardsBetweenLooks == 0) {
+      const auto open_RK = rows_.step_RL.narrow(1, begin, settings_.block) < 0;
+      most = rows_.look(open_RK.sum(1)).max().item<std::int64_t>();
+    }
   }
 }
 
-TensorDecoder::Block TensorDecoder::block_of_rows(std::int64_t only_begin) const {
-  const auto begin_R = state_.block_begin_R.clamp_max(settings_.length - settings_.block);
-  const auto position_RK = begin_R.unsqueeze(1) + at::arange(settings_.block, begin_R.options());
-  const auto works_R = only_begin < 0 ? state_.block_begin_R < settings_.length : state_.block_begin_R == only_begin;
-  return {position_RK, (rows_.step_RL.gather(1, position_RK) < 0) & works_R.unsqueeze(1)};
+void TensorDecoder::stop_at_end(std::int64_t begin) {
+  const std::int64_t end = begin + settings_.block;
+  if (end == settings_.length) return;
+  const auto stops_R = ends_response(rows_.response(begin, settings_.block), traits_).any(1);
+  rows_.response(end, settings_.length - end).masked_fill_(stops_R.unsqueeze(1), traits_.pad_id);
+  rows_.leave(stops_R);
 }
 
-void TensorDecoder::advance(const Window& window, KeyValueCache* cache, std::int64_t block_begin) {
-  const Block block = block_of_rows(cache == nullptr ? -1 : block_begin);
-  const auto sampled_M = prediction_.sample(rows_.request(window, block.position_RK, step_R1()), window, cache);
-  commit(block, rollouts::by_position(sampled_M, block.position_RK));
+at::Tensor TensorDecoder::advance(const Window& window, KeyValueCache* cache, const OpenPositions& positions,
+                                  const CommitRule& rule) {
+  const auto& position_RK = positions.position_RK;
+  const auto request = rows_.request(window, position_RK, rows_.forwards_R1);
+  const auto sampled = rollouts::by_position(prediction_.sample(request, window, cache), position_RK);
+  const auto chosen_RK = rows_.commit(positions, rows_.forwards_R1, scores(position_RK, sampled),
+                                      settings_.drawing_temperature(), rule, sampled);
+  rows_.forwards_R1.add_(positions.open_RK.any(1, /*keepdim=*/true));
+  return chosen_RK;
 }
 
-at::Tensor TensorDecoder::scores(const Block& block, const SampledTokens& sampled) const {
+at::Tensor TensorDecoder::scores(const at::Tensor& position_RK, const SampledTokens& sampled) const {
   auto score_RK = sampled.confidence_M;
   if (settings_.remasking == Remasking::kRandom)
-    score_RK = rows_.uniforms(remasking_random_, block.position_RK, step_R1()).to(at::kFloat);
+    score_RK = rows_.uniforms(remasking_random_, position_RK, rows_.forwards_R1).to(at::kFloat);
   if (settings_.pad_penalty != 1)
     score_RK = at::where(sampled.token_M == traits_.pad_id, score_RK / settings_.pad_penalty, score_RK);
   return score_RK;
 }
 
-/// As commits() of commit_rule.h, for each row.
-CommitRule TensorDecoder::rule() const {
+CommitRule TensorDecoder::rule(std::int64_t count) const {
   CommitRule rule;
   switch (settings_.schedule) {
     case Schedule::kDynamic: rule.by = CommitBy::kThreshold; break;
     case Schedule::kFactor: rule.by = CommitBy::kFactor; break;
-    case Schedule::kStatic: {
-      // Rows without open positions may be beyond the last block or the last forward, and commit nothing.
-      const auto block_R = state_.block_begin_R.floor_divide(settings_.block).clamp_max(settings_.blocks() - 1);
+    case Schedule::kStatic:
       rule.by = CommitBy::kCount;
-      const auto forward_R = state_.block_forwards_R.clamp_max(settings_.block - 1);
-      rule.count_R = scheduled_.index_select(0, block_R * settings_.block + forward_R);
-    }
+      rule.count_R = at::full({rows_.count()}, count, rows_.row_R.options());
   }
   rule.threshold = settings_.threshold;
   rule.factor = settings_.factor;
   return rule;
-}
-
-void TensorDecoder::commit(const Block& block, const SampledTokens& sampled) {
-  const auto chosen_RK = rows_.commit(block.position_RK, block.open_RK, step_R1(), scores(block, sampled),
-                                      settings_.drawing_temperature(), rule(), sampled);
-  const auto worked_R = block.open_RK.any(1).to(at::kLong);
-  rows_.forwards_R = rows_.forwards_R + worked_R;
-  state_.block_forwards_R = state_.block_forwards_R + worked_R;
-  end_blocks(block, block.open_RK & ~chosen_RK);
-}
-
-void TensorDecoder::end_blocks(const Block& block, const at::Tensor& still_open_RK) {
-  const auto ended_R = block.open_RK.any(1) & ~still_open_RK.any(1);
-  state_.block_begin_R = state_.block_begin_R + ended_R.to(at::kLong) * settings_.block;
-  state_.block_forwards_R = at::where(ended_R, 0, state_.block_forwards_R);
-  if (!settings_.early_stop) return;
-  const auto written_RK = rows_.tokens_RL.gather(1, block.position_RK);
-  const auto stops_R = ended_R & ends_response(written_RK, traits_).any(1);
-  const auto place_L = at::arange(settings_.length, rows_.row_R.options());
-  const auto rest_RL = stops_R.unsqueeze(1) & (place_L >= state_.block_begin_R.unsqueeze(1));
-  rows_.tokens_RL = at::where(rest_RL, traits_.pad_id, rows_.tokens_RL);
-  state_.block_begin_R = at::where(stops_R, settings_.length, state_.block_begin_R);
-}
-
-bool TensorDecoder::look() {
-  const auto left_R = rows_.look(state_.block_begin_R >= settings_.length, *made_);
-  for (at::Tensor* tensor : {&state_.block_begin_R, &state_.block_forwards_R})
-    *tensor = tensor->index_select(0, left_R);
-  return left_R.size(0) > 0;
 }
 
 }  // namespace drift::block

@@ -10,12 +10,14 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <memory>
 
 namespace drift::block {
 
 /// The same decoding as BlockDecoder without quirks, with all state in tensors on the model's device: between two looks
-/// the host queues forwards without waiting for their results. A look finds rows that are done and lets them leave.
+/// the host queues forwards without waiting for their results. With a cache, and by the static schedule, all rows are
+/// at the same block: the host then looks only for what it cannot know, how many positions a threshold or a factor left
+/// open, and which rows ended early. Otherwise each row proceeds at its own pace, and a look lets those leave that are
+/// done.
 class TensorDecoder {
  public:
   /// The rows [first, last) of a rollout.
@@ -25,40 +27,31 @@ class TensorDecoder {
   void run(Trajectories& trajectories);
 
  private:
-  /// What rows have besides what every rollout's have.
-  struct State {
-    at::Tensor block_begin_R, block_forwards_R;
-  };
+  using OpenPositions = rollouts::OpenPositions;
 
-  /// The positions of each row's block, [R, block], and which of them are still masked.
-  struct Block {
-    at::Tensor position_RK, open_RK;
-  };
+  void decode_at_own_pace();
+  OpenPositions positions_at_own_pace() const;
+  void end_blocks(const OpenPositions& block, const at::Tensor& chosen_RK);
 
-  void decode_whole_sequences();
-  void decode_with_cache(std::int64_t block_begin);
-  /// @param only_begin  rows at another block wait; negative: none does
-  Block block_of_rows(std::int64_t only_begin) const;
-  /// @param block_begin  of the rows that take part, with a cache
-  void advance(const Window& window, KeyValueCache* cache, std::int64_t block_begin);
-  at::Tensor scores(const Block& block, const SampledTokens& sampled) const;
-  CommitRule rule() const;
-  void commit(const Block& block, const SampledTokens& sampled);
-  void end_blocks(const Block& block, const at::Tensor& open_RK);
-  at::Tensor step_R1() const { return rows_.forwards_R.unsqueeze(1); }
-  /// @return whether rows are left
-  bool look();
+  void decode_block(std::int64_t begin);
+  /// Rows whose block has an end token leave, padding behind it.
+  void stop_at_end(std::int64_t begin);
+
+  /// One forward. @return bool [R, K], what was committed
+  at::Tensor advance(const Window& window, KeyValueCache* cache, const OpenPositions& positions,
+                     const CommitRule& rule);
+  at::Tensor scores(const at::Tensor& position_RK, const SampledTokens& sampled) const;
+  /// As commits() of commit_rule.h. @param count  by the static schedule
+  CommitRule rule(std::int64_t count) const;
 
   const BlockSettings& settings_;
   const RolloutInput& input_;
   const ModelTraits& traits_;
-  const std::int64_t prompt_length_;
   const Prediction prediction_;
   const RandomStream remasking_random_;
-  at::Tensor scheduled_;  ///< scheduled_commits(), static only
+  const Window whole_;
   rollouts::DeviceRows rows_;
-  State state_;
-  Trajectories* made_ = nullptr;
+  at::Tensor block_begin_R1_;  ///< at their own pace
 };
 
 }  // namespace drift::block

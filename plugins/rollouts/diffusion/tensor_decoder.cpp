@@ -6,11 +6,8 @@
 #include <drift/commits.h>
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/argsort.h>
 #include <ATen/ops/cumprod.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
 namespace drift::diffusion {
@@ -31,37 +28,34 @@ void TensorDecoder::run(Trajectories& trajectories) {
     const auto step_11 = at::full({1, 1}, step, rows_.row_R.options());
     const Turn now = turn(step_11, step);
     if (now.commits > 0) commit(now, step_11);
-    if (may_end_early && (step + 1) % rollouts::kForwardsBetweenLooks == 0 && !look(trajectories)) return;
+    if (may_end_early && (step + 1) % rollouts::kForwardsBetweenLooks == 0) leave();
+    if (rows_.count() == 0) break;
   }
-  look(trajectories);
-  rows_.write(at::arange(rows_.count(), rows_.row_R.options()), trajectories);
+  rows_.write(trajectories);
 }
 
 // Where chance does not decide, all rows that have not stopped have as many masked positions.
 TensorDecoder::Turn TensorDecoder::turn(const at::Tensor& step_11, std::int64_t step) const {
-  const std::int64_t rows = rows_.count(), length = settings_.length;
-  const auto masked_RL = (rows_.step_RL < 0) & ~stopped_R_.unsqueeze(1);
-  if (settings_.by_chance()) {
-    const auto position_RL = at::arange(length, rows_.row_R.options()).expand({rows, length});
-    const auto chosen_RL = rows_.uniforms(rows_.order_random, position_RL, step_11) < schedule_.probability(step);
-    return {position_RL, masked_RL & chosen_RL, length};
-  }
-  const std::int64_t masked = length - committed_;
-  const auto position_RK = at::argsort(masked_RL, /*stable=*/true, /*dim=*/1, /*descending=*/true).narrow(1, 0, masked);
-  return {position_RK, masked_RL.gather(1, position_RK), schedule_.commits(step, masked)};
+  const std::int64_t length = settings_.length, masked = length - committed_;
+  auto [position_RK, open_RK] = rows_.masked(0, length, masked);
+  open_RK = open_RK & ~stopped_R_.unsqueeze(1);
+  if (!settings_.by_chance()) return {{position_RK, open_RK}, schedule_.commits(step, masked)};
+  const auto chosen_RL = rows_.uniforms(rows_.order_random, position_RK, step_11) < schedule_.probability(step);
+  return {{position_RK, open_RK & chosen_RL}, length};
 }
 
 void TensorDecoder::commit(const Turn& turn, const at::Tensor& step_11) {
-  const std::int64_t sequence = rows_.prompt_RP.size(1) + settings_.length;
-  const auto request = rows_.request({0, sequence, sequence}, turn.position_RK, step_11);
+  const auto& position_RK = turn.positions.position_RK;
+  const std::int64_t sequence = rows_.prompt_length + settings_.length;
+  const auto request = rows_.request({0, sequence, sequence}, position_RK, step_11);
   const auto sampled_M = rollouts::draw_tokens(settings_, input_, request, {}, sampling_);
-  const auto sampled = rollouts::by_position(sampled_M, turn.position_RK);
+  const auto sampled = rollouts::by_position(sampled_M, position_RK);
   CommitRule rule;
   rule.by = CommitBy::kCount;
   rule.count_R = at::full({rows_.count()}, turn.commits, rows_.row_R.options());
-  const auto chosen_RK = rows_.commit(turn.position_RK, turn.open_RK, step_11, sampled.confidence_M,
-                                      settings_.drawing_temperature(), rule, sampled);
-  rows_.forwards_R = rows_.forwards_R + chosen_RK.any(1).to(at::kLong);
+  const auto chosen_RK = rows_.commit(turn.positions, step_11, sampled.confidence_M, settings_.drawing_temperature(),
+                                      rule, sampled);
+  rows_.forwards_R1.add_(chosen_RK.any(1, /*keepdim=*/true));
   if (!settings_.by_chance()) committed_ += turn.commits;
   if (settings_.early_stop) stop_at_end();
 }
@@ -70,15 +64,13 @@ void TensorDecoder::commit(const Turn& turn, const at::Tensor& step_11) {
 void TensorDecoder::stop_at_end() {
   const auto committed_RL = rows_.step_RL >= 0;
   const auto complete_RL = at::cumprod(committed_RL.to(at::kInt), 1) > 0;
-  stopped_R_ = stopped_R_ | (complete_RL & ends_response(rows_.tokens_RL, traits_)).any(1);
-  const auto rest_RL = stopped_R_.unsqueeze(1) & ~committed_RL;
-  rows_.tokens_RL = at::where(rest_RL, traits_.pad_id, rows_.tokens_RL);
+  const auto response_RL = rows_.response(0, settings_.length);
+  stopped_R_ = stopped_R_ | (complete_RL & ends_response(response_RL, traits_)).any(1);
+  response_RL.masked_fill_(stopped_R_.unsqueeze(1) & ~committed_RL, traits_.pad_id);
 }
 
-bool TensorDecoder::look(Trajectories& trajectories) {
-  const auto left_R = rows_.look(stopped_R_ | (rows_.step_RL >= 0).all(1), trajectories);
-  stopped_R_ = stopped_R_.index_select(0, left_R);
-  return left_R.size(0) > 0;
+void TensorDecoder::leave() {
+  stopped_R_ = rows_.leave(stopped_R_ | (rows_.step_RL >= 0).all(1)).of(stopped_R_);
 }
 
 }  // namespace drift::diffusion

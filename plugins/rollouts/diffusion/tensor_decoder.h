@@ -25,17 +25,15 @@ class TensorDecoder {
   void run(Trajectories& trajectories);
 
  private:
-  /// The positions to predict of each row, ascending, and which of them may be committed now, [R, K].
   struct Turn {
-    at::Tensor position_RK, open_RK;
-    std::int64_t commits;  ///< of those that may be
+    rollouts::OpenPositions positions;
+    std::int64_t commits;  ///< of those that are open
   };
 
   Turn turn(const at::Tensor& step_11, std::int64_t step) const;
   void commit(const Turn& turn, const at::Tensor& step_11);
   void stop_at_end();
-  /// @return whether rows are left
-  bool look(Trajectories& trajectories);
+  void leave();
 
   const DiffusionSettings& settings_;
   const Schedule& schedule_;
