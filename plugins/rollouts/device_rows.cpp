@@ -110,10 +110,10 @@ DrawRequest DeviceRows::request(const Window& window, const at::Tensor& position
   DrawRequest request;
   request.forward.tokens_BS = of_states(tokens_RS).narrow(1, window.begin, window.width);
   request.forward.key_mask_BS = of_states(key_mask_RS);
+  request.forward.padding_B = of_states(padding_R);
   request.forward.rows_N = (position_RK.narrow(0, 0, rows) + shift_R1).flatten();
   request.row_M = number_M.narrow(0, 0, position_RK.numel());
-  if (states)
-    request.row_M = (states->state_R.unsqueeze(1) * positions + number_M.narrow(0, 0, positions)).flatten();
+  if (states) request.row_M = (states->state_R.unsqueeze(1) * positions + number_M.narrow(0, 0, positions)).flatten();
   if (settings.temperature != 0) request.uniform_M = uniforms(input.random, position_RK, step_R1).flatten();
   return request;
 }
@@ -150,8 +150,8 @@ RowNumbers DeviceRows::leave(const at::Tensor& done_R) {
   const RowNumbers stay(left, row_R.device());
   if (stay.count() == count()) return stay;
   save();
-  for (at::Tensor* tensor : {&row_R, &response_R1, &tokens_RS, &key_mask_RS, &padding_R, &step_RL, &logprob_RL,
-                             &forwards_R1})
+  for (at::Tensor* tensor :
+       {&row_R, &response_R1, &tokens_RS, &key_mask_RS, &padding_R, &step_RL, &logprob_RL, &forwards_R1})
     *tensor = stay.of(*tensor);
   return stay;
 }

@@ -78,14 +78,14 @@ struct DeviceRows {
   const std::int64_t first, prompt_length;
   /// Before the first commit, if responses have the same prompt.
   std::optional<SharedStates> states;
-  at::Tensor row_R;         ///< from `first` on
-  at::Tensor response_R1;   ///< number in the rollout, of the random points
-  at::Tensor tokens_RS;     ///< prompt and response
-  at::Tensor key_mask_RS;   ///< undefined: no prompt is padded
-  at::Tensor padding_R;     ///< of the prompts, on the CPU; undefined with the mask
+  at::Tensor row_R;        ///< from `first` on
+  at::Tensor response_R1;  ///< number in the rollout, of the random points
+  at::Tensor tokens_RS;    ///< prompt and response
+  at::Tensor key_mask_RS;  ///< undefined: no prompt is padded
+  at::Tensor padding_R;    ///< of the prompts, on the CPU; undefined with the mask
   at::Tensor step_RL, logprob_RL, forwards_R1;
-  at::Tensor failed;        ///< bool, 0-d: a score was not a number
-  at::Tensor number_M;      ///< 0, 1, … R * L - 1
+  at::Tensor failed;    ///< bool, 0-d: a score was not a number
+  at::Tensor number_M;  ///< 0, 1, … R * L - 1
   RandomStream order_random;
 
  private:

@@ -18,6 +18,7 @@ at::Tensor guided_logits(const Policy& policy, const ForwardInput& forward, std:
   ForwardInput both = forward;
   both.tokens_BS = at::cat({forward.tokens_BS, without_prompt});
   if (forward.key_mask_BS.defined()) both.key_mask_BS = at::cat({forward.key_mask_BS, forward.key_mask_BS});
+  if (forward.padding_B.defined()) both.padding_B = at::cat({forward.padding_B, forward.padding_B});
   both.rows_N = at::cat({forward.rows_N, forward.rows_N + forward.tokens_BS.numel()});
   const auto logits = policy.logits(both, {}).to(at::kFloat);
   const std::int64_t count = forward.rows_N.size(0);

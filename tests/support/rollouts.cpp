@@ -91,6 +91,13 @@ Trajectories token_trajectories(const std::vector<std::vector<std::int64_t>>& to
   return made;
 }
 
+Prompts prompts_of_groups(const std::vector<std::int64_t>& groups, std::int64_t length) {
+  const auto group_B = index_tensor(groups);
+  const auto token_BP = group_B.unsqueeze(1) * length + at::arange(length, at::kLong);
+  const auto kept_BP = (group_B != 1).unsqueeze(1).logical_or(at::arange(length, at::kLong) >= 3);
+  return {(token_BP * 31 + 5).remainder(100), kept_BP, group_B};
+}
+
 Trajectories select_responses(const Trajectories& all, const std::vector<std::int64_t>& responses) {
   const auto index = index_tensor(responses);
   Trajectories some;

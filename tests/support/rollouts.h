@@ -35,6 +35,10 @@ Trajectories random_trajectories(std::int64_t count, std::int64_t length, std::u
 /// Responses of these tokens, all valid, with prompts of `prompt_length` tokens.
 Trajectories token_trajectories(const std::vector<std::vector<std::int64_t>>& tokens, std::int64_t prompt_length = 1);
 
+/// Prompts of `length` tokens below 100, one for each response; those of a group have the same. That of group 1 begins
+/// with 3 of padding.
+Prompts prompts_of_groups(const std::vector<std::int64_t>& groups, std::int64_t length);
+
 /// The responses of the given numbers, in that order.
 Trajectories select_responses(const Trajectories& trajectories, const std::vector<std::int64_t>& responses);
 

@@ -8,6 +8,7 @@
 #include <drift/error.h>
 
 #include "tests/support/golden_backbones.h"
+#include "tests/support/rollouts.h"
 #include "tests/support/support.h"
 #include "tests/support/tensors.h"
 
@@ -48,11 +49,7 @@ class TensorDecoding : public testing::TestWithParam<const char*> {
         at::kDouble);
     policy_.emplace(*model_);
     input_.policy = &*policy_;
-    input_.prompts.tokens_BP =
-        (at::arange(kResponses * kPrompt, at::kLong) * 31 + 5).remainder(100).view({-1, kPrompt});
-    input_.prompts.mask_BP = at::ones({kResponses, kPrompt}, at::kBool);
-    input_.prompts.mask_BP.narrow(0, 1, 2).narrow(1, 0, 3).fill_(false);
-    input_.prompts.group_B = at::arange(kResponses, at::kLong);
+    input_.prompts = kApart;
     input_.random = RandomStream(5, "rollout");
     input_.first_response = 3;
   }
@@ -67,6 +64,8 @@ class TensorDecoding : public testing::TestWithParam<const char*> {
     return made;
   }
 
+  const Prompts kApart = test::prompts_of_groups({0, 1, 2, 3, 4, 5}, kPrompt);
+  const Prompts kGrouped = test::prompts_of_groups({0, 0, 1, 1, 1, 2}, kPrompt);
   const at::NoGradGuard no_gradient_;
   std::unique_ptr<Model> model_;
   std::optional<ModelPolicy> policy_;
@@ -76,15 +75,14 @@ class TensorDecoding : public testing::TestWithParam<const char*> {
 TEST_P(TensorDecoding, WritesTheSameTrajectories) {
   std::int64_t stopped = 0;
   for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    input_.prompts = seed % 2 == 0 ? kApart : kGrouped;
     const DiffusionSettings settings = random_settings(RandomStream(seed, "settings"));
     const Schedule schedule(settings);
     Trajectories by_rows = empty_trajectories(settings), by_tensors = empty_trajectories(settings);
     DiffusionDecoder(settings, schedule, input_, 0, kResponses).run(by_rows);
     TensorDecoder(settings, schedule, input_, 0, 2).run(by_tensors);
     TensorDecoder(settings, schedule, input_, 2, kResponses).run(by_tensors);
-    EXPECT_TRUE(at::equal(by_rows.tokens_BL, by_tensors.tokens_BL)) << seed;
-    EXPECT_TRUE(at::equal(by_rows.step_BL, by_tensors.step_BL)) << seed;
-    EXPECT_TRUE(at::equal(by_rows.forwards_B, by_tensors.forwards_B)) << seed;
+    EXPECT_TRUE(test::same_responses(by_rows, by_tensors)) << seed;
     EXPECT_LT((by_rows.commit_logprob_BL - by_tensors.commit_logprob_BL).abs().max().item<float>(), 1e-5) << seed;
     stopped += (by_rows.step_BL < 0).any(1).sum().item<std::int64_t>();
   }

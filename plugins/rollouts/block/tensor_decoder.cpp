@@ -67,8 +67,7 @@ void TensorDecoder::end_blocks(const OpenPositions& block, const at::Tensor& cho
 void TensorDecoder::decode_block(std::int64_t begin) {
   const std::int64_t number = begin / settings_.block;
   const bool scheduled = settings_.schedule == Schedule::kStatic, cached = settings_.cache != Cache::kNone;
-  const Window later =
-      cached ? block_window(settings_, traits_.prediction_row, rows_.prompt_length, begin) : whole_;
+  const Window later = cached ? block_window(settings_, traits_.prediction_row, rows_.prompt_length, begin) : whole_;
   std::unique_ptr<KeyValueCache> cache;
   std::int64_t most = settings_.block;  // positions that a row has open
   for (std::int64_t forward = 0; most > 0 && !rollouts::is_cancelled(input_); ++forward) {

@@ -53,8 +53,8 @@ void TensorDecoder::commit(const Turn& turn, const at::Tensor& step_11) {
   CommitRule rule;
   rule.by = CommitBy::kCount;
   rule.count_R = at::full({rows_.count()}, turn.commits, rows_.row_R.options());
-  const auto chosen_RK = rows_.commit(turn.positions, step_11, sampled.confidence_M, settings_.drawing_temperature(),
-                                      rule, sampled);
+  const auto chosen_RK =
+      rows_.commit(turn.positions, step_11, sampled.confidence_M, settings_.drawing_temperature(), rule, sampled);
   rows_.forwards_R1.add_(chosen_RK.any(1, /*keepdim=*/true));
   if (!settings_.by_chance()) committed_ += turn.commits;
   if (settings_.early_stop) stop_at_end();
@@ -69,8 +69,6 @@ void TensorDecoder::stop_at_end() {
   response_RL.masked_fill_(stopped_R_.unsqueeze(1) & ~committed_RL, traits_.pad_id);
 }
 
-void TensorDecoder::leave() {
-  stopped_R_ = rows_.leave(stopped_R_ | (rows_.step_RL >= 0).all(1)).of(stopped_R_);
-}
+void TensorDecoder::leave() { stopped_R_ = rows_.leave(stopped_R_ | (rows_.step_RL >= 0).all(1)).of(stopped_R_); }
 
 }  // namespace drift::diffusion
