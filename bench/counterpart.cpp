@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <fstream>
 #include <iostream>
 #include <stdexcept>
 
@@ -45,6 +46,8 @@ void Comparison::add_to(boost::program_options::options_description& known) {
   add("threads", options::value(&threads)->default_value(2));
   add("device", options::value(&device)->default_value("cpu"));
   add("drift-only", options::bool_switch(&drift_only));
+  add("set", list_option(assignments, {}));
+  add("json", options::value(&json));
   add("serve", options::value(&serve));
 }
 
@@ -53,7 +56,13 @@ std::vector<std::string> Comparison::arguments(const std::string& side, const st
   std::vector<std::string> list{"--serve", side,       "--shape", shape,       "--dtype",
                                 type,      "--device", device,    "--threads", std::to_string(threads)};
   if (drift_only) list.push_back("--drift-only");
+  if (!assignments.empty()) list.push_back("--set");
+  list.insert(list.end(), assignments.begin(), assignments.end());
   return list;
+}
+
+void Comparison::write(const nlohmann::json& result) const {
+  if (!json.empty()) std::ofstream(json, std::ios::app) << result.dump() << "\n";
 }
 
 nlohmann::json ask(Counterpart& child, const std::string& line) {

@@ -30,16 +30,19 @@ class Counterpart {
 
 /// What a benchmark of two sides is asked to compare: Drift, and an original in plain LibTorch.
 struct Comparison {
-  std::vector<std::string> shapes, types;
+  std::vector<std::string> shapes, types, assignments;
   int rounds = 0, threads = 0;
   bool drift_only = false;
   std::string device;
   std::string serve;  ///< of a child: which side it is
+  std::string json;   ///< the file that gets each case as a line
 
   /// Declares its options.
   void add_to(boost::program_options::options_description& known);
   /// Options of the child that is one side of one case.
   std::vector<std::string> arguments(const std::string& side, const std::string& shape, const std::string& type) const;
+  /// Adds a case to the file, if there is to be one.
+  void write(const nlohmann::json& result) const;
   /// Of a child.
   at::ScalarType type() const { return types.front() == "float32" ? at::kFloat : at::kBFloat16; }
 };

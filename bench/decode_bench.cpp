@@ -2,7 +2,8 @@
 // logits, softmax in float64, rows that wait for each other. Two random LLaDAs; greedy; every row has its own prompt.
 //
 //   build/release/bench/decode_bench [--shape head_heavy balanced] [--dtype float32 bfloat16] [--batch 1 8]
-//                                    [--decoder NAME…] [--rounds 1] [--threads 2] [--device cpu] [--drift-only]
+//                                    [--decoder NAME…] [--length 128] [--rounds 1] [--threads 2] [--device cpu]
+//                                    [--drift-only] [--set KEY=VALUE…] [--json FILE]
 //
 // Each side is a separate process; they take turns. Memory: most held during the first decoding, above what was held
 // before it; on a GPU by tensors. Same: tokens that both sides wrote alike; rounding decides between equals.
@@ -39,10 +40,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::int64_t kPrompt = 128, kLength = 128;
+constexpr std::int64_t kPrompt = 128;
 
 const std::vector<DecodeCase>& decode_cases() {
   static const std::vector<DecodeCase> all{{"llada", "none", 0, 64},
+                                           {"fast_prefix", "prefix", 0, 64},
                                            {"fast_prefix_threshold", "prefix", 0.9},
                                            {"fast_dual", "dual", 0, 64},
                                            {"fast_dual_threshold", "dual", 0.9},
@@ -53,6 +55,7 @@ const std::vector<DecodeCase>& decode_cases() {
 struct Settings : Comparison {
   std::vector<std::string> decoders;
   std::vector<std::int64_t> batches;
+  std::int64_t length = 0;
 };
 
 Settings settings_from(int count, char** arguments) {
@@ -65,6 +68,7 @@ Settings settings_from(int count, char** arguments) {
   auto add = known.add_options();
   add("decoder", list_option(settings.decoders, names));
   add("batch", options::value(&settings.batches)->multitoken()->default_value({1, 8}, "1 8"));
+  add("length", options::value(&settings.length)->default_value(128));
   options::variables_map values;
   options::store(options::parse_command_line(count, arguments, known), values);
   options::notify(values);
@@ -74,8 +78,11 @@ Settings settings_from(int count, char** arguments) {
 /// What one side does when it is asked for a decoder.
 class Side {
  public:
-  Side(const std::string& name, const UpdateShape& shape, at::ScalarType type, at::Device device)
-      : plain_(name == "plain"), shape_(shape), device_(device), cases_(shape, type, device) {
+  Side(const Settings& settings, at::Device device)
+      : plain_(settings.serve == "plain"),
+        length_(settings.length),
+        device_(device),
+        cases_(update_shape(settings.shapes.front()), settings.type(), device, settings.assignments) {
     const at::NoGradGuard no_gradient;
     // Random logits are nearly flat; a threshold then commits one token a forward, which no trained model does.
     for (const auto& parameter : cases_.model().parameters()) {
@@ -97,14 +104,14 @@ class Side {
     const MemoryPeak memory(device_);
     const at::NoGradGuard no_gradient;
     const PhaseTimer timer;
-    auto tokens_BL = plain_ ? plain_decode(PlainLlada(cases_.model(), shape_), *decoder, prompts(batch).to(device_),
-                                           kLength, cases_.model().traits().mask_id)
+    auto tokens_BL = plain_ ? plain_decode(PlainLlada(cases_), *decoder, prompts(batch).to(device_), length_,
+                                           cases_.model().traits().mask_id)
                             : drift_decode(*decoder, batch, json);
     tokens_BL = tokens_BL.cpu().contiguous();  // which waits for the device
     json["seconds"] = timer.seconds();
     json["memory"] = memory.bytes();
     const auto* tokens = tokens_BL.const_data_ptr<std::int64_t>();
-    json["tokens"] = std::vector<std::int64_t>(tokens, tokens + batch * kLength);
+    json["tokens"] = std::vector<std::int64_t>(tokens, tokens + batch * length_);
     return json;
   }
 
@@ -113,12 +120,12 @@ class Side {
 
   at::Tensor prompts(std::int64_t batch) const {
     return (at::arange(batch * kPrompt, at::kLong) * 7919 + 11)
-        .remainder(shape_.vocabulary - 10)
+        .remainder(cases_.shape().vocabulary - 10)
         .view({batch, kPrompt});
   }
 
   at::Tensor drift_decode(const DecodeCase& decoder, std::int64_t batch, Json& json) {
-    const auto rollout = cases_.rollout("block", {{"length", kLength},
+    const auto rollout = cases_.rollout("block", {{"length", length_},
                                                   {"block", decoder.block},
                                                   {"schedule", decoder.threshold == 0 ? "static" : "dynamic"},
                                                   {"steps", decoder.steps},
@@ -138,14 +145,14 @@ class Side {
   }
 
   const bool plain_;
-  const UpdateShape shape_;
+  const std::int64_t length_;
   const at::Device device_;
   UpdateCases cases_;
 };
 
 double of(const Json& json, const char* name) { return json[name].get<double>(); }
 
-void measure(const Settings& settings, const std::string& decoder, std::int64_t batch, Counterpart& drift,
+void measure(const Settings& settings, const std::string& decoder, std::int64_t batch, Json result, Counterpart& drift,
              Counterpart* plain) {
   const std::string line = decoder + " " + std::to_string(batch);
   std::vector<double> seconds, plain_seconds, ratios;
@@ -162,6 +169,8 @@ void measure(const Settings& settings, const std::string& decoder, std::int64_t 
   }
   std::printf("  %-22s %5lld %9.0f %9.2f %9.2f", decoder.c_str(), static_cast<long long>(batch), of(ours, "forwards"),
               spread(seconds).median, of(ours, "memory") / 1e9);
+  result.update(
+      {{"decoder", decoder}, {"batch", batch}, {"forwards", ours["forwards"]}, {"seconds", spread(seconds).median}});
   if (plain != nullptr) {
     double same = 0;
     const auto& a = ours["tokens"];
@@ -169,7 +178,11 @@ void measure(const Settings& settings, const std::string& decoder, std::int64_t 
     for (std::size_t i = 0; i < a.size(); ++i) same += a[i] == b[i] ? 1 : 0;
     std::printf(" %10.2f %9.2f %9.2f %9.1f %%", spread(plain_seconds).median, spread(ratios).median,
                 of(theirs, "memory") / of(ours, "memory"), 100 * same / static_cast<double>(a.size()));
+    result.update({{"original_seconds", spread(plain_seconds).median},
+                   {"ratio", spread(ratios).median},
+                   {"same", same / static_cast<double>(a.size())}});
   }
+  settings.write(result);
   std::printf("\n");
   std::fflush(stdout);
 }
@@ -179,22 +192,27 @@ void run(int count, char** arguments) {
   use_threads(settings.threads);
   const at::Device device = run_device(settings.device);
   if (!settings.serve.empty()) {
-    Side side(settings.serve, update_shape(settings.shapes.front()), settings.type(), device);
+    Side side(settings, device);
     return serve_lines([&](const std::string& line) { return side.answer(line); });
   }
   std::printf("prompt %lld, response %lld, block 32, %s, %d threads, %d rounds; medians\n",
-              static_cast<long long>(kPrompt), static_cast<long long>(kLength), settings.device.c_str(),
+              static_cast<long long>(kPrompt), static_cast<long long>(settings.length), settings.device.c_str(),
               settings.threads, settings.rounds);
   for (const auto& shape : settings.shapes) {
     for (const auto& type : settings.types) {
       const auto child = [&](const char* side) {
-        return std::make_unique<Counterpart>(settings.arguments(side, shape, type));
+        auto list = settings.arguments(side, shape, type);
+        list.insert(list.end(), {"--length", std::to_string(settings.length)});
+        return std::make_unique<Counterpart>(list);
       };
       const auto drift = child("drift"), plain = settings.drift_only ? nullptr : child("plain");
       std::printf("\n%s, %s\n  %-22s %5s %9s %9s %9s %10s %9s %9s %11s\n", shape.c_str(), type.c_str(), "decoder",
                   "batch", "forwards", "seconds", "GB", "original", "time x", "memory x", "same");
       for (const auto& decoder : settings.decoders) {
-        for (const std::int64_t batch : settings.batches) measure(settings, decoder, batch, *drift, plain.get());
+        for (const std::int64_t batch : settings.batches) {
+          measure(settings, decoder, batch, {{"shape", shape}, {"dtype", type}, {"set", settings.assignments}}, *drift,
+                  plain.get());
+        }
       }
     }
   }

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 #include <string_view>
@@ -40,6 +41,11 @@ c10::CachingAllocator::Stat bytes_of_tensors(at::Device device) {
 }
 
 }  // namespace
+
+std::string source_file(const std::string& name) {
+  const char* moved = std::getenv("DRIFT_SOURCE_DIR");
+  return std::string(moved == nullptr ? DRIFT_SOURCE : moved) + "/" + name;
+}
 
 double processor_seconds() {
   timespec time{};

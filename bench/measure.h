@@ -4,6 +4,7 @@
 #include <c10/core/ScalarType.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace drift::bench {
@@ -13,6 +14,9 @@ struct Spread {
   double median = 0, low = 0, high = 0;
 };
 Spread spread(std::vector<double> values);
+
+/// A file of this tree, or of the one that DRIFT_SOURCE_DIR names.
+std::string source_file(const std::string& name);
 
 /// Of all threads of this process. Threads that wait sleep, and hardly count.
 double processor_seconds();

@@ -16,8 +16,14 @@ constexpr double kEpsilon = 1e-5;
 
 }  // namespace
 
-PlainLlada::PlainLlada(const Model& model, const UpdateShape& shape) : shape_(shape) {
-  for (const auto& parameter : model.parameters()) weights_[parameter.name] = parameter.tensor;
+PlainLlada::PlainLlada(const UpdateCases& cases) : shape_(cases.shape()), adapter_scale_(cases.adapter_scale()) {
+  for (const auto& parameter : cases.model().parameters()) weights_[parameter.name] = parameter.tensor;
+}
+
+at::Tensor PlainLlada::projected(const at::Tensor& x, const std::string& name) const {
+  const auto y = at::linear(x, weight(name));
+  if (adapter_scale_ == 0) return y;
+  return y + at::linear(at::linear(x, weight(name + ".lora_A")), weight(name + ".lora_B")) * adapter_scale_;
 }
 
 at::Tensor PlainLlada::forward(const at::Tensor& tokens_BS, PlainCache* keep, const PlainCache* past,
@@ -25,7 +31,8 @@ at::Tensor PlainLlada::forward(const at::Tensor& tokens_BS, PlainCache* keep, co
   const std::int64_t batch = tokens_BS.size(0), width = tokens_BS.size(1), dimension = shape_.hidden / shape_.heads;
   const bool replaces = begin >= 0;
   const std::int64_t kept = past == nullptr ? 0 : past->keys.front().size(1), keys = replaces ? kept : kept + width;
-  const nn::RotaryTable table(keys, dimension, 10000, at::TensorOptions(at::kFloat).device(tokens_BS.device()));
+  const nn::RotaryTable table(keys, dimension, shape_.rope_theta,
+                              at::TensorOptions(at::kFloat).device(tokens_BS.device()));
   const auto rotated = [&](const at::Tensor& x_BSH, std::int64_t first) {
     const auto window = table.window(first, x_BSH.size(1));
     return kernels::rotate_heads_reference(x_BSH.reshape({-1, shape_.hidden}), window.cosine_SD2, window.sine_SD2,
@@ -33,12 +40,12 @@ at::Tensor PlainLlada::forward(const at::Tensor& tokens_BS, PlainCache* keep, co
   };
   auto x = at::embedding(weight("wte"), tokens_BS.reshape({-1}));
   for (std::int64_t l = 0; l < shape_.layers; ++l) {
-    const auto of = [&](const char* name) { return weight("blocks." + std::to_string(l) + "." + name); };
-    const auto normed = kernels::rms_norm_reference(x, of("attn_norm"), kEpsilon);
-    const auto projected = [&](const char* name) {
-      return at::linear(normed, of(name)).view({batch, width, shape_.hidden});
+    const std::string block = "blocks." + std::to_string(l) + ".";
+    const auto normed = kernels::rms_norm_reference(x, weight(block + "attn_norm"), kEpsilon);
+    const auto heads = [&](const char* name) {
+      return projected(normed, block + name).view({batch, width, shape_.hidden});
     };
-    auto key = projected("k_proj"), value = projected("v_proj");
+    auto key = heads("k_proj"), value = heads("v_proj");
     if (past != nullptr) {
       const auto layer = static_cast<std::size_t>(l);
       if (replaces) {
@@ -55,13 +62,14 @@ at::Tensor PlainLlada::forward(const at::Tensor& tokens_BS, PlainCache* keep, co
       keep->values.resize(static_cast<std::size_t>(shape_.layers));
       keep->keys[static_cast<std::size_t>(l)] = key, keep->values[static_cast<std::size_t>(l)] = value;
     }
-    const auto query = rotated(projected("q_proj"), replaces ? begin : kept);
+    const auto query = rotated(heads("q_proj"), replaces ? begin : kept);
     const auto attended = at::scaled_dot_product_attention(
         query, rotated(key, 0), value.view({batch, keys, shape_.heads, dimension}).transpose(1, 2));
-    x = x + at::linear(attended.transpose(1, 2).reshape({batch * width, shape_.hidden}), of("attn_out"));
-    const auto inner = kernels::rms_norm_reference(x, of("ff_norm"), kEpsilon);
-    const auto gated = kernels::swiglu_reference(at::linear(inner, of("ff_proj")), at::linear(inner, of("up_proj")));
-    x = x + at::linear(gated, of("ff_out"));
+    x = x + projected(attended.transpose(1, 2).reshape({batch * width, shape_.hidden}), block + "attn_out");
+    const auto inner = kernels::rms_norm_reference(x, weight(block + "ff_norm"), kEpsilon);
+    const auto gated =
+        kernels::swiglu_reference(projected(inner, block + "ff_proj"), projected(inner, block + "up_proj"));
+    x = x + projected(gated, block + "ff_out");
   }
   x = kernels::rms_norm_reference(x, weight("ln_f"), kEpsilon);
   return at::linear(x, weight("ff_out")).view({batch, width, shape_.vocabulary});

@@ -18,7 +18,7 @@ struct PlainCache {
 /// A LLaDA in plain LibTorch, by the names of its checkpoint.
 class PlainLlada {
  public:
-  PlainLlada(const Model& model, const UpdateShape& shape);
+  explicit PlainLlada(const UpdateCases& cases);
 
   /// [B, S] -> logits [B, S, V].
   at::Tensor logits(const at::Tensor& tokens_BS) const { return forward(tokens_BS, nullptr, nullptr, -1); }
@@ -38,8 +38,11 @@ class PlainLlada {
  private:
   at::Tensor forward(const at::Tensor& tokens_BS, PlainCache* keep, const PlainCache* past, std::int64_t begin) const;
   at::Tensor weight(const std::string& name) const { return weights_.at("model.transformer." + name + ".weight"); }
+  /// x W^T and what an adapter adds, as peft computes it.
+  at::Tensor projected(const at::Tensor& x, const std::string& name) const;
 
   UpdateShape shape_;
+  double adapter_scale_;
   std::map<std::string, at::Tensor> weights_;
 };
 

@@ -51,7 +51,7 @@ std::vector<std::vector<Views>> graphs_of(const UpdateCases::Case& one) {
 }  // namespace
 
 std::vector<at::Tensor> plain_update(const UpdateCases& cases, UpdateCases::Case& one) {
-  const PlainLlada model(cases.model(), cases.shape());
+  const PlainLlada model(cases);
   const at::Device device = cases.model().device();
   const auto score = [&](const std::vector<Views>& forwards) {
     std::vector<at::Tensor> parts;
@@ -81,6 +81,7 @@ std::vector<at::Tensor> plain_update(const UpdateCases& cases, UpdateCases::Case
   }
   std::vector<at::Tensor> gradients;
   for (const auto& parameter : cases.model().parameters()) {
+    if (!parameter.tensor.requires_grad()) continue;
     gradients.push_back(parameter.tensor.grad());
     parameter.tensor.mutable_grad() = at::Tensor();
   }

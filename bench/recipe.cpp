@@ -1,5 +1,7 @@
 #include "bench/recipe.h"
 
+#include "bench/measure.h"
+
 #include <core/base/tensor_memory.h>
 #include <core/rollout/prompt_encoder.h>
 #include <core/text/tokenizer.h>
@@ -32,7 +34,7 @@ Recipe::Recipe(int count, char** arguments) {
   std::vector<std::string> assignments;
   options::options_description known;
   auto add = known.add_options();
-  add("config", options::value(&file)->default_value(DRIFT_CONFIGS "/quickstart.toml"));
+  add("config", options::value(&file)->default_value(source_file("configs/quickstart.toml")));
   add("set", options::value(&assignments));
   add("rounds", options::value(&rounds_)->default_value(31));
   options::variables_map values;

@@ -4,7 +4,7 @@
 //
 //   build/release/bench/update_bench [--shape head_heavy balanced] [--dtype float32 bfloat16] [--algorithm NAME…]
 //                                    [--rounds 1] [--set KEY=VALUE…] [--memory-budget-mib 512] [--drift-only]
-//                                    [--device cpu]
+//                                    [--device cpu] [--json FILE]
 //
 // Each side is a separate process with its own weights; they take turns. Share: of the rate of a square matrix product
 // of the same type, measured between the updates, counted on the products that are needed at all: three times those of
@@ -46,7 +46,7 @@ namespace {
 using Json = nlohmann::json;
 
 struct Settings : Comparison {
-  std::vector<std::string> algorithms, assignments;
+  std::vector<std::string> algorithms;
   std::int64_t memory_budget_mib = 0;
   std::string gradients;  ///< of a child: the file of the original's gradients
 };
@@ -60,7 +60,6 @@ Settings settings_from(int count, char** arguments) {
   settings.add_to(known);
   auto add = known.add_options();
   add("algorithm", list_option(settings.algorithms, names));
-  add("set", list_option(settings.assignments, {}));
   add("memory-budget-mib", options::value(&settings.memory_budget_mib)->default_value(512));
   add("gradients", options::value(&settings.gradients));
   options::variables_map values;
@@ -75,10 +74,18 @@ std::int64_t page_faults() {
   return usage.ru_minflt;
 }
 
+/// What is compared of a gradient: of a very large one, every n-th element.
+at::Tensor compared(const at::Tensor& gradient) {
+  return gradient.reshape({-1})
+      .slice(0, 0, std::nullopt, gradient.numel() / (1 << 24) + 1)
+      .to(at::kCPU, at::kFloat)
+      .contiguous();
+}
+
 void write_gradients(const std::string& path, const std::vector<at::Tensor>& gradients) {
   std::ofstream file(path, std::ios::binary);
   for (const auto& gradient : gradients) {
-    const auto values = gradient.to(at::kCPU, at::kFloat).contiguous();
+    const auto values = compared(gradient);
     file.write(static_cast<const char*>(values.const_data_ptr()), static_cast<std::streamsize>(values.nbytes()));
   }
   if (!file.flush()) throw std::runtime_error("cannot write " + path);
@@ -89,11 +96,12 @@ double largest_difference(const std::string& path, const std::vector<at::Tensor>
   std::ifstream file(path, std::ios::binary);
   double largest = 0;
   for (const auto& gradient : gradients) {
-    auto want = at::empty(gradient.sizes(), at::kFloat);
+    const auto got = compared(gradient);
+    auto want = at::empty(got.sizes(), at::kFloat);
     if (!file.read(static_cast<char*>(want.data_ptr()), static_cast<std::streamsize>(want.nbytes())))
       throw std::runtime_error("cannot read " + path);
     const double norm = want.norm().item<double>();
-    const double distance = want.sub_(gradient.cpu()).norm().item<double>();
+    const double distance = want.sub_(got).norm().item<double>();
     if (norm > 0) largest = std::max(largest, distance / norm);
   }
   return largest;
@@ -103,7 +111,7 @@ double largest_difference(const std::string& path, const std::vector<at::Tensor>
 class Server {
  public:
   Server(const Settings& settings, const UpdateShape& shape, at::ScalarType type, at::Device device)
-      : settings_(settings), type_(type), device_(device), cases_(shape, type, device) {}
+      : settings_(settings), type_(type), device_(device), cases_(shape, type, device, settings.assignments) {}
 
   /// "NAME": time one update. "NAME first": also memory, and the gradients go to the file or are compared with it.
   Json answer(const std::string& name, bool first) {
@@ -111,7 +119,7 @@ class Server {
     const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
     if (found == all.end()) throw std::invalid_argument("there is no algorithm `" + name + "`");
     if (!cases_.has(name)) return {{"missing", true}};
-    const auto one = cases_.make(*found, settings_.assignments);
+    const auto one = cases_.make(*found);
     Json json;
     json["views"] = one->plan.response_F.size(0);
     json["rate"] = product_rate(type_, device_);
@@ -202,7 +210,7 @@ void print_profile(const Json& ours) {
   std::printf(" rest %.2f s\n", ours["seconds"].get<double>() - known);
 }
 
-void measure(const Settings& settings, const std::string& name, Counterpart& drift, Counterpart* plain) {
+void measure(const Settings& settings, const std::string& name, Json result, Counterpart& drift, Counterpart* plain) {
   std::vector<Json> ours, theirs;
   if (plain != nullptr) theirs.push_back(ask(*plain, name + " first"));
   const Json first = ask(drift, name + " first");
@@ -214,6 +222,8 @@ void measure(const Settings& settings, const std::string& name, Counterpart& dri
     if (plain != nullptr && round > 0) theirs.push_back(ask(*plain, name));
     ours.push_back(ask(drift, name));
   }
+  if (first["targets_with_gradient"] == 0)
+    throw std::runtime_error(name + ": the loss has no gradient, so this is no update");
   const double operations = first["operations"];
   std::printf("\n%s: %d views, %d contexts%s; %.0f GFLOP needed, products at %.0f GFLOP/s\n", name.c_str(),
               first["views"].get<int>(), first["rows"].get<int>(), first["two_pass"].get<bool>() ? ", TWO PASSES" : "",
@@ -228,6 +238,11 @@ void measure(const Settings& settings, const std::string& name, Counterpart& dri
         "%.1f)\n",
         strict.median, strict.low, strict.high);
   }
+  result.update({{"algorithm", name},
+                 {"seconds", spread(each(ours, [](const Json& one) { return one["seconds"].get<double>(); })).median},
+                 {"share", strict.median / 100},
+                 {"product_rate", ours.back()["rate"]},
+                 {"two_pass", first["two_pass"]}});
   if (plain != nullptr) {
     print_side("original", theirs, theirs.front(), operations, on_cpu);
     std::vector<double> ratios;
@@ -236,7 +251,12 @@ void measure(const Settings& settings, const std::string& name, Counterpart& dri
     std::printf("  original / Drift: time %.2f, memory %.2f; largest relative difference of a gradient %.1e\n",
                 spread(ratios).median, theirs.front()["memory"].get<double>() / first["memory"].get<double>(),
                 first["difference"].get<double>());
+    result.update({{"original_seconds",
+                    spread(each(theirs, [](const Json& one) { return one["seconds"].get<double>(); })).median},
+                   {"ratio", spread(ratios).median},
+                   {"difference", first["difference"]}});
   }
+  settings.write(result);
   if (on_cpu) print_profile(ours.back());
   std::fflush(stdout);
 }
@@ -260,8 +280,6 @@ void run(int count, char** arguments) {
         for (const auto& word : {std::string("--memory-budget-mib"), std::to_string(settings.memory_budget_mib),
                                  std::string("--gradients"), gradients.string()})
           list.push_back(word);
-        if (!settings.assignments.empty()) list.push_back("--set");
-        list.insert(list.end(), settings.assignments.begin(), settings.assignments.end());
         // Any setting of the user's own leaves the allocator as it is; this one changes nothing.
         return std::make_unique<Counterpart>(
             list, name == "plain" ? std::vector<std::string>{"GLIBC_TUNABLES=glibc.malloc.perturb=0"}
@@ -269,7 +287,10 @@ void run(int count, char** arguments) {
       };
       const auto drift = side("drift");
       const auto plain = settings.drift_only ? nullptr : side("plain");
-      for (const std::string& name : settings.algorithms) measure(settings, name, *drift, plain.get());
+      for (const std::string& name : settings.algorithms) {
+        measure(settings, name, {{"shape", shape}, {"dtype", type}, {"set", settings.assignments}}, *drift,
+                plain.get());
+      }
       std::filesystem::remove(gradients);
     }
   }

@@ -1,5 +1,7 @@
 #include "bench/update_case.h"
 
+#include "bench/measure.h"
+
 #include <core/base/component_host.h>
 #include <core/config/run_config.h>
 #include <core/io/checkpoint.h>
@@ -29,7 +31,7 @@ namespace {
 constexpr std::int64_t kResponses = 4, kPrompt = 128, kLength = 256, kBlock = 32;
 
 std::string config_json(const UpdateShape& shape) {
-  auto json = nlohmann::json::parse(read_config_json(DRIFT_CONFIGS "/../assets/sudoku-llada"));
+  auto json = nlohmann::json::parse(read_config_json(source_file("assets/sudoku-llada")));
   json["d_model"] = shape.hidden;
   json["n_layers"] = shape.layers;
   json["n_heads"] = json["n_kv_heads"] = shape.heads;
@@ -87,8 +89,17 @@ Trajectories made_up_trajectories(const ModelTraits& traits) {
 UpdateShape update_shape(const std::string& name) {
   if (name == "head_heavy") return {name, 512, 6, 8, 1536, 126464};
   if (name == "balanced") return {name, 1024, 4, 16, 3072, 4096};
-  if (name == "llada_8b_4_layers") return {name, 4096, 4, 32, 12288, 126464};
-  throw std::invalid_argument("there is no shape `" + name + "`: head_heavy, balanced, llada_8b_4_layers");
+  if (!std::filesystem::is_directory(name))
+    throw std::invalid_argument("there is no shape `" + name + "`: head_heavy, balanced, or a checkpoint's folder");
+  const auto json = nlohmann::json::parse(read_config_json(name));
+  return {name,
+          json["d_model"],
+          json["n_layers"],
+          json["n_heads"],
+          json["mlp_hidden_size"],
+          json["embedding_size"],
+          json["rope_theta"],
+          /*is_folder=*/true};
 }
 
 // Four masks per response if the number is free, as in the release of the first.
@@ -102,17 +113,32 @@ const std::vector<UpdateAlgorithm>& update_algorithms() {
   return all;
 }
 
-UpdateCases::UpdateCases(const UpdateShape& shape, at::ScalarType type, at::Device device) : shape_(shape) {
+UpdateCases::UpdateCases(const UpdateShape& shape, at::ScalarType type, at::Device device,
+                         std::vector<std::string> overrides)
+    : shape_(shape), overrides_(std::move(overrides)) {
   for (const SearchPath& folder : plugin_search_paths({}, std::filesystem::read_symlink("/proc/self/exe")))
     loader_.load_folder(folder);
-  const ComponentEntry* entry = registry_.find(ComponentKind::kModel, "llada");
-  if (entry == nullptr) throw std::runtime_error("the plugin llada is not built");
-  const ModelConfig config{config_json(shape), type, device};
-  auto made = host_.make(*entry, Parameters(entry->params, {}), &config);
-  model_.reset(dynamic_cast<Model*>(made.release()));
-  const at::NoGradGuard no_gradient;
-  model_->initialize(RandomStream(1, "update bench"));
+  if (shape.is_folder) {
+    const auto settings = config({"run.device=" + device.str(), "model.path=" + shape.name,
+                                  std::string("model.dtype=") + (type == at::kFloat ? "float32" : "bfloat16")});
+    Ranks alone;
+    model_ = open_initial_model(alone, {host_, settings, WhichAdapters::kAll});
+    const auto adapter = settings.get<AdapterSettings>();
+    if (adapter.lora) adapter_scale_ = adapter.alpha / static_cast<double>(adapter.rank);
+  } else {
+    const ModelConfig drawn{config_json(shape), type, device};
+    model_ = create_component<Model>(host_, config({}), "model", &drawn);
+    const at::NoGradGuard no_gradient;
+    (*model_).initialize(RandomStream(1, "update bench"));
+  }
   trajectories_ = made_up_trajectories(model_->traits());
+}
+
+RunConfig UpdateCases::config(std::vector<std::string> assignments) const {
+  assignments.insert(assignments.end(), overrides_.begin(), overrides_.end());
+  std::vector<ConfigOverride> list;
+  for (const std::string& one : assignments) list.push_back(ConfigOverride::from_set(one));
+  return resolve_config(load_document(source_file("bench/update_bench.toml"), list), registry_, ConfigPurpose::kTrain);
 }
 
 std::unique_ptr<Rollout> UpdateCases::rollout(const std::string& name,
@@ -123,14 +149,10 @@ std::unique_ptr<Rollout> UpdateCases::rollout(const std::string& name,
   return std::unique_ptr<Rollout>(dynamic_cast<Rollout*>(made.release()));
 }
 
-std::unique_ptr<UpdateCases::Case> UpdateCases::make(const UpdateAlgorithm& algorithm,
-                                                     const std::vector<std::string>& overrides) const {
-  std::vector<ConfigOverride> assignments{ConfigOverride::from_set("algorithm.name=" + algorithm.name)};
-  for (const auto* list : {&algorithm.settings, &overrides}) {
-    for (const std::string& setting : *list) assignments.push_back(ConfigOverride::from_set(setting));
-  }
-  const auto config = resolve_config(load_document(DRIFT_CONFIGS "/../bench/update_bench.toml", assignments), registry_,
-                                     ConfigPurpose::kTrain);
+std::unique_ptr<UpdateCases::Case> UpdateCases::make(const UpdateAlgorithm& algorithm) const {
+  std::vector<std::string> assignments{"algorithm.name=" + algorithm.name};
+  assignments.insert(assignments.end(), algorithm.settings.begin(), algorithm.settings.end());
+  const auto config = this->config(assignments);
   auto one = std::make_unique<Case>();
   one->graphs = algorithm.graphs;
   one->loss = create_component<LossEstimator>(host_, config, "algorithm.loss");
@@ -157,7 +179,9 @@ UpdateCases::Operations UpdateCases::needed_operations(const Case& one, std::int
   const double attention = static_cast<double>(shape_.layers) * 2 * kSequence * hidden;
   const double row = 2 * kSequence * (weights + attention);
   const double head = 2 * hidden * static_cast<double>(shape_.vocabulary);
-  const double times = one.reference_forwards ? 4 : 3;
+  // Of a frozen weight only the gradient of what it is multiplied with is needed.
+  const double backward = adapter_scale_ > 0 ? 1 : 2;
+  const double forward = one.reference_forwards ? 2 : 1;
 
   const ViewRows rows(Ranks(), model_->traits(), trajectories_, one.plan, all_views(one.plan));
   double positions = 0;
@@ -167,9 +191,10 @@ UpdateCases::Operations UpdateCases::needed_operations(const Case& one, std::int
     positions += static_cast<double>(distinct.size());
   }
   return {
-      times * (static_cast<double>(one.plan.response_F.size(0)) * row + one.plan.target_FL.sum().item<double>() * head),
-      times * static_cast<double>(rows.count()) * row +
-          ((times - 2) * positions + 2 * std::min(positions, static_cast<double>(targets_with_gradient))) * head};
+      (forward + backward) *
+          (static_cast<double>(one.plan.response_F.size(0)) * row + one.plan.target_FL.sum().item<double>() * head),
+      (forward + backward) * static_cast<double>(rows.count()) * row +
+          (forward * positions + backward * std::min(positions, static_cast<double>(targets_with_gradient))) * head};
 }
 
 }  // namespace drift::bench
