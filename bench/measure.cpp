@@ -57,9 +57,8 @@ void wait_for(at::Device device) {
   if (!device.is_cpu()) c10::impl::VirtualGuardImpl(device.type()).synchronizeDevice(device.index());
 }
 
-double product_rate(at::ScalarType type, at::Device device) {
+double product_rate(at::ScalarType type, at::Device device, std::int64_t size) {
   const at::NoGradGuard no_gradient;
-  const std::int64_t size = device.is_cpu() ? 2048 : 8192;
   const auto options = at::TensorOptions(type).device(device);
   const auto a = at::randn({size, size}).to(options), b = at::randn({size, size}).to(options);
   auto c = at::empty({size, size}, options);

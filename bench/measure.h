@@ -24,8 +24,8 @@ double processor_seconds();
 /// Until a device has computed what it was asked for. What the CPU was asked for is done at once.
 void wait_for(at::Device device);
 
-/// Operations a second of a large square product: the best of a few.
-double product_rate(at::ScalarType type, at::Device device);
+/// Operations a second of a square product: the best of a few.
+double product_rate(at::ScalarType type, at::Device device, std::int64_t size);
 
 /// The most memory that was held since its construction, above what was held then: by this process, or on a GPU by its
 /// tensors.

@@ -122,7 +122,7 @@ class Server {
     const auto one = cases_.make(*found);
     Json json;
     json["views"] = one->plan.response_F.size(0);
-    json["rate"] = product_rate(type_, device_);
+    json["rate"] = product_rate(type_, device_, device_.is_cpu() ? 2048 : 2 * cases_.shape().hidden);
     if (first) ::malloc_trim(0);
 
     const MemoryPeak memory(device_);

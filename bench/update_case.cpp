@@ -119,8 +119,9 @@ UpdateCases::UpdateCases(const UpdateShape& shape, at::ScalarType type, at::Devi
   for (const SearchPath& folder : plugin_search_paths({}, std::filesystem::read_symlink("/proc/self/exe")))
     loader_.load_folder(folder);
   if (shape.is_folder) {
-    const auto settings = config({"run.device=" + device.str(), "model.path=" + shape.name,
-                                  std::string("model.dtype=") + (type == at::kFloat ? "float32" : "bfloat16")});
+    const auto settings =
+        config({std::string("run.device=") + (device.is_cpu() ? "cpu" : "cuda"), "model.path=" + shape.name,
+                std::string("model.dtype=") + (type == at::kFloat ? "float32" : "bfloat16")});
     Ranks alone;
     model_ = open_initial_model(alone, {host_, settings, WhichAdapters::kAll});
     const auto adapter = settings.get<AdapterSettings>();
