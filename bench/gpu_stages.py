@@ -108,21 +108,21 @@ def sanitizers(machine):
 # --- ceilings
 
 def measured_ceilings(machine, *options):
-    if machine.device != "cuda":
-        return [], []
     wrong = machine.run("ceilings", [sys.executable, machine.root / "bench/gpu_ceilings.py", *options], 100)
     return json_lines(machine.out / "ceilings.log"), [wrong] if wrong else []
 
 
 def ceilings(machine):
-    found, problems = measured_ceilings(machine)
+    found, problems = ([], []) if machine.rehearse else measured_ceilings(machine)
     rows = [("name", "value", "unit")] + [(one["name"], one["value"], one["unit"]) for one in found]
-    return rows + ([] if found or problems else [("SKIPPED: not on a GPU", None, "")]), problems
+    return rows + ([] if found or problems else [("SKIPPED in a rehearsal", None, "")]), problems
 
 
 def product_rate(machine):
-    """Of an update's products, in operations a second; None without a GPU."""
+    """Of an update's products, in operations a second; None in a rehearsal."""
     path = machine.out / "ceilings.json"
+    if machine.rehearse:
+        return None
     found = json.loads(path.read_text())["results"] if path.exists() else measured_ceilings(machine, "--rate")[0]
     rates = [one["value"] for one in found if one["name"].startswith("product 1280 x ")]
     return rates[0] * 1e12 if rates else None
@@ -229,8 +229,9 @@ def faults_of(steps):
     """Why the steps of a run are no measurement: an update that did not happen takes no time."""
     if not steps:
         return ["no step was made"]
-    return [f"the update of step {step['step']} did not happen: its groups' rewards are equal, or nothing was scored"
-            for step in steps if step.get("loss") is None or step["skipped"] or not step["update_backwards_per_response"]]
+    return [f"the update of step {step['step']} did not happen: {step['groups'] - step['live_groups']} of its {step['groups']} groups have "
+            "equal rewards" for step in steps
+            if step["skipped"] or step["loss"] is None or step["live_groups"] < step["groups"] or not step["update_backwards_per_response"]]
 
 
 def step_of(machine, name, file, model, seconds, rate, *words):
