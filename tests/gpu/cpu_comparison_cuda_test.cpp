@@ -11,6 +11,7 @@ namespace {
 using AgainstTheCpu = test::OnTheGpu<>;
 
 TEST_F(AgainstTheCpu, PolicyGradientsAreTheSame) { test::compare_policy_gradients(device_); }
+TEST_F(AgainstTheCpu, PaddedRowsAreTheSame) { test::compare_padded_rows(device_); }
 TEST_F(AgainstTheCpu, TheHeadIsTheSame) { test::compare_heads(device_); }
 TEST_F(AgainstTheCpu, SamplingIsTheSame) { test::compare_sampling(device_); }
 TEST_F(AgainstTheCpu, RolloutsAreTheSame) { test::compare_rollouts(device_); }

@@ -15,9 +15,12 @@
 #include <core/update/policy_gradient.h>
 #include <core/update/update_batch.h>
 
+#include <drift/cached_forward.h>
 #include <drift/rollout.h>
 
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/randn.h>
+#include <torch/csrc/autograd/autograd.h>
 
 namespace drift::test {
 namespace {
@@ -278,6 +281,90 @@ void compare_rollouts(at::Device device) {
       // A draw or an order on the edge may fall the other way, and what follows it then differs.
       EXPECT_GE(same, 15);
       EXPECT_FALSE(at::equal(want.tokens_BL[0], want.tokens_BL[1])) << "no randomness to compare";
+    }
+  }
+}
+
+namespace {
+
+/// Six rows, of which runs have the same padding.
+struct PaddedRows {
+  static constexpr std::int64_t kRows = 6, kPositions = 20;
+
+  ForwardInput on(at::Device device) const {
+    ForwardInput input;
+    input.tokens_BS = tokens_BS.to(device);
+    input.key_mask_BS = key_mask_BS.to(device);
+    input.padding_B = padding_B;
+    return input;
+  }
+
+  const at::Tensor tokens_BS =
+      (at::arange(kRows * kPositions, at::kLong) * 37 + 11).remainder(kTokens).view({kRows, kPositions});
+  const at::Tensor padding_B = at::tensor({4, 4, 0, 7, 7, 7}, at::kLong);
+  const at::Tensor key_mask_BS = at::arange(kPositions, at::kLong) >= padding_B.unsqueeze(1);
+};
+
+struct PaddedResult {
+  at::Tensor hidden_NH;
+  std::vector<at::Tensor> gradients;
+};
+
+/// Of the rows that are not padding.
+PaddedResult run_padded(const Model& model, const PaddedRows& rows, bool recompute) {
+  auto input = rows.on(model.device());
+  input.recompute_blocks = recompute;
+  const auto all_NH = model.forward(input);
+  EXPECT_TRUE(at::isfinite(all_NH).all().item<bool>());
+  const auto hidden_NH = all_NH.index_select(0, rows.key_mask_BS.view({-1}).nonzero().squeeze(1).to(model.device()));
+  const auto slope_NH = at::arange(hidden_NH.numel(), at::kFloat).sin().view_as(hidden_NH);
+  std::vector<at::Tensor> parameters;
+  for (const auto& parameter : model.parameters()) parameters.push_back(parameter.tensor);
+  auto gradients = torch::autograd::grad({hidden_NH}, parameters, {slope_NH.to(model.device())}, std::nullopt, false,
+                                         /*allow_unused=*/true);
+  return {hidden_NH.detach(), gradients};
+}
+
+/// The states of a window of 6 in rows whose keys the whole rows gave before.
+at::Tensor run_window(const Model& model, const PaddedRows& rows, const at::Tensor& begin_B,
+                      const at::Tensor& attended_B) {
+  const auto& cached = *capability<CachedForward>(model);
+  const auto cache = cached.make_cache(PaddedRows::kRows, PaddedRows::kPositions);
+  CacheWindow window;
+  window.key_mask_BS = rows.key_mask_BS.to(model.device());
+  window.begin_B = at::zeros({PaddedRows::kRows}, at::kLong);
+  auto input = rows.on(model.device());
+  input.key_mask_BS = at::Tensor();
+  cached.forward_window(input, window, *cache);
+  window.begin_B = begin_B;
+  window.attended_B = attended_B;
+  input.tokens_BS = rows.tokens_BS.narrow(1, 0, 6).to(model.device());
+  return cached.forward_window(input, window, *cache).cpu();
+}
+
+}  // namespace
+
+void compare_padded_rows(at::Device device) {
+  const PaddedRows rows;
+  for (const GoldenBackboneCase& golden : backbones()) {
+    SCOPED_TRACE(golden.family);
+    const auto here = open_checkpoint(golden.family, golden.checkpoint);
+    const auto there = open_checkpoint(golden.family, golden.checkpoint, at::kFloat, device);
+    for (const bool recompute : {false, true}) {
+      const auto want = run_padded(*here, rows, recompute), got = run_padded(*there, rows, recompute);
+      EXPECT_TRUE(at::allclose(got.hidden_NH.cpu(), want.hidden_NH, 1e-4, 1e-4));
+      for (std::size_t p = 0; p < want.gradients.size(); ++p) {
+        if (!want.gradients[p].defined()) continue;
+        EXPECT_LT(distance(got.gradients[p].to_dense(), want.gradients[p].to_dense()), 1e-4) << p;
+      }
+    }
+    const auto same = [](std::int64_t place) { return at::full({PaddedRows::kRows}, place, at::kLong); };
+    const auto own_begin_B = at::tensor({8, 10, 12, 14, 14, 9}, at::kLong),
+               own_end_B = at::tensor({20, 16, 18, 20, 20, 15}, at::kLong);
+    for (const auto& [begin_B, attended_B] :
+         {std::pair{same(12), at::Tensor()}, {same(10), same(18)}, {same(8), own_end_B}, {own_begin_B, own_end_B}}) {
+      const auto want = run_window(*here, rows, begin_B, attended_B);
+      EXPECT_TRUE(at::allclose(run_window(*there, rows, begin_B, attended_B), want, 1e-4, 1e-4));
     }
   }
 }

@@ -21,4 +21,8 @@ void compare_sampling(at::Device device);
 /// with every kind of remasking.
 void compare_rollouts(at::Device device);
 
+/// States and gradients of rows with padding on the left, of which the host knows the length; and states of windows
+/// with cached keys, where all rows begin and end together, and where each is at its own place.
+void compare_padded_rows(at::Device device);
+
 }  // namespace drift::test

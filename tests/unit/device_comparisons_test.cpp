@@ -8,6 +8,7 @@
 namespace drift::device_comparisons_test {
 
 TEST(DeviceComparisons, OfPolicyGradientsHoldOnTheCpu) { test::compare_policy_gradients(at::kCPU); }
+TEST(DeviceComparisons, OfPaddedRowsHoldOnTheCpu) { test::compare_padded_rows(at::kCPU); }
 TEST(DeviceComparisons, OfTheHeadHoldOnTheCpu) { test::compare_heads(at::kCPU); }
 TEST(DeviceComparisons, OfSamplingHoldOnTheCpu) { test::compare_sampling(at::kCPU); }
 TEST(DeviceComparisons, OfRolloutsHoldOnTheCpu) { test::compare_rollouts(at::kCPU); }
