@@ -228,11 +228,12 @@ at::Tensor rotate_heads_reference(const at::Tensor& x, const at::Tensor& cosine_
 }
 
 at::Tensor rotate_heads(const at::Tensor& x, const at::Tensor& cosine_SD2, const at::Tensor& sine_SD2,
-                        std::int64_t heads) {
+                        std::int64_t heads, bool heads_last) {
   const auto table_type = cosine_SD2.scalar_type();
   if (table_type != at::kFloat && table_type != x.scalar_type())
     return rotate_heads_reference(x, cosine_SD2, sine_SD2, heads);
-  if (const auto* kernels = cuda::kernels_for(x)) return cuda::rotate_heads(*kernels, x, cosine_SD2, sine_SD2, heads);
+  if (const auto* kernels = cuda::kernels_for(x))
+    return cuda::rotate_heads(*kernels, x, cosine_SD2, sine_SD2, heads, heads_last);
   if (!has_fused_path(x)) return rotate_heads_reference(x, cosine_SD2, sine_SD2, heads);
   return RotateHeads::apply(x.contiguous(), cosine_SD2.contiguous(), sine_SD2.contiguous(), heads);
 }

@@ -19,9 +19,10 @@ at::Tensor rms_norm_reference(const at::Tensor& x_NH, const at::Tensor& weight_H
 /// x [B * S, heads * D] -> [B, heads, S, D]; component j of a head turns with component j + D/2.
 /// `cosine_SD2`, `sine_SD2` [S, D/2], S >= 1. Their type decides the arithmetic. float32: products and sums in float32,
 /// the result rounded once to x's type. x's own type: each product rounded, then the sum. Differentiable in x. One pass
-/// on the CPU in float32 and bfloat16.
+/// on the CPU in float32 and bfloat16. With `heads_last` a GPU's kernel writes [B, S, heads, D] in memory: from such
+/// queries attention returns what the next product reads, without a copy.
 at::Tensor rotate_heads(const at::Tensor& x, const at::Tensor& cosine_SD2, const at::Tensor& sine_SD2,
-                        std::int64_t heads);
+                        std::int64_t heads, bool heads_last = false);
 
 /// The same in plain tensor operations.
 at::Tensor rotate_heads_reference(const at::Tensor& x, const at::Tensor& cosine_SD2, const at::Tensor& sine_SD2,

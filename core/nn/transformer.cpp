@@ -46,8 +46,8 @@ RotaryTable RotaryTable::at_positions(const at::Tensor& positions_BS) const {
   return part;
 }
 
-at::Tensor RotaryTable::rotate(const at::Tensor& x, std::int64_t heads) const {
-  const auto turned = kernels::rotate_heads(x, cosine_SD2, sine_SD2, heads);
+at::Tensor RotaryTable::rotate(const at::Tensor& x, std::int64_t heads, bool heads_last) const {
+  const auto turned = kernels::rotate_heads(x, cosine_SD2, sine_SD2, heads, heads_last);
   if (cosine_SD2.size(0) == sequence) return turned;
   // The kernel took all sequences for one.
   return turned.view({heads, -1, sequence, turned.size(3)}).transpose(0, 1);
@@ -57,7 +57,9 @@ at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, c
                              const RotaryTable& rotary, const AttentionMask& attention_mask, const at::Tensor& rows_N,
                              const AdapterUse& adapters, const KeepKeysAndValues& keep) {
   const auto normed = kernels::rms_norm(x, weights.attention_norm, shape.norm_epsilon);
-  const auto q = rotary.rotate(project(normed, weights.q, adapters), shape.heads);
+  // Where query heads share key heads, attention takes them as more queries, which lie together in memory.
+  const bool heads_last = shape.heads == shape.kv_heads;
+  const auto q = rotary.rotate(project(normed, weights.q, adapters), shape.heads, heads_last);
   auto k = rotary.rotate(project(normed, weights.k, adapters), shape.kv_heads);
   auto v = project(normed, weights.v, adapters).view({-1, rotary.sequence, shape.kv_heads, q.size(3)}).transpose(1, 2);
   if (keep) std::tie(k, v) = keep(k, v);

@@ -23,8 +23,8 @@ struct RotaryTable {
   /// The positions of each token of some sequences: int64 [B, S].
   RotaryTable at_positions(const at::Tensor& positions_BS) const;
 
-  /// x [B * S, heads * D], turned, heads first: [B, heads, S, D].
-  at::Tensor rotate(const at::Tensor& x, std::int64_t heads) const;
+  /// x [B * S, heads * D], turned, heads first: [B, heads, S, D]. `heads_last` as in kernels::rotate_heads().
+  at::Tensor rotate(const at::Tensor& x, std::int64_t heads, bool heads_last = false) const;
 
   std::int64_t sequence = 0;  ///< S
   at::Tensor cosine_SD2;      ///< [S, D / 2], or [B * S, D / 2] if sequences differ

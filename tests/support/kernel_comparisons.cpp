@@ -105,7 +105,7 @@ void compare_rotations(const KernelMachine& machine) {
         compare(
             [&](const auto& in) {
               return kernels::cuda::rotate_heads(machine.kernels, in[0], cosine.to(machine.device),
-                                                 sine.to(machine.device), heads);
+                                                 sine.to(machine.device), heads, /*heads_last=*/batch == 2);
             },
             [&](const auto& in) {
               // Of wide inputs, the exact rotation by these angles.

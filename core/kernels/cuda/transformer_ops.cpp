@@ -4,10 +4,12 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/empty_strided.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace drift::kernels::cuda {
@@ -78,17 +80,20 @@ void rotate(const KernelTable& kernels, bool backward, const at::Tensor& dense, 
 
 /// [B, heads, S, D]
 at::Tensor rotated(const KernelTable& kernels, const at::Tensor& x, const at::Tensor& cosine, const at::Tensor& sine,
-                   std::int64_t heads) {
-  const std::int64_t sequence = cosine.size(0);
-  auto out = at::empty({x.size(0) / sequence, heads, sequence, x.size(1) / heads}, x.options().requires_grad(false));
+                   std::int64_t heads, bool heads_last) {
+  const std::int64_t sequence = cosine.size(0), width = x.size(1), dimension = width / heads;
+  const std::array strides{sequence * width, heads_last ? dimension : sequence * dimension,
+                           heads_last ? width : dimension, std::int64_t{1}};
+  auto out =
+      at::empty_strided({x.size(0) / sequence, heads, sequence, dimension}, strides, x.options().requires_grad(false));
   rotate(kernels, false, x, out, cosine, sine);
   return out;
 }
 
 struct RotateHeads : torch::autograd::Function<RotateHeads> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& cosine,
-                            const at::Tensor& sine, std::int64_t heads, const KernelTable* kernels) {
-    auto out = rotated(*kernels, x, cosine, sine, heads);
+                            const at::Tensor& sine, std::int64_t heads, bool heads_last, const KernelTable* kernels) {
+    auto out = rotated(*kernels, x, cosine, sine, heads, heads_last);
     context->save_for_backward({cosine, sine});
     keep(context, *kernels);
     return out;
@@ -100,7 +105,7 @@ struct RotateHeads : torch::autograd::Function<RotateHeads> {
     const auto gradient = gradients[0].stride(3) == 1 ? gradients[0] : gradients[0].contiguous();
     auto dx = at::empty({gradient.size(0) * gradient.size(2), gradient.size(1) * gradient.size(3)}, gradient.options());
     rotate(kept(context), true, dx, gradient, saved[0], saved[1]);
-    return {dx, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
+    return {dx, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };
 
@@ -143,10 +148,10 @@ at::Tensor rms_norm(const KernelTable& kernels, const at::Tensor& x_NH, const at
 }
 
 at::Tensor rotate_heads(const KernelTable& kernels, const at::Tensor& x, const at::Tensor& cosine_SD2,
-                        const at::Tensor& sine_SD2, std::int64_t heads) {
+                        const at::Tensor& sine_SD2, std::int64_t heads, bool heads_last) {
   const auto dense = x.contiguous(), cosine = cosine_SD2.contiguous(), sine = sine_SD2.contiguous();
-  return has_graph(dense) ? RotateHeads::apply(dense, cosine, sine, heads, &kernels)
-                          : rotated(kernels, dense, cosine, sine, heads);
+  return has_graph(dense) ? RotateHeads::apply(dense, cosine, sine, heads, heads_last, &kernels)
+                          : rotated(kernels, dense, cosine, sine, heads, heads_last);
 }
 
 at::Tensor swiglu(const KernelTable& kernels, const at::Tensor& gate, const at::Tensor& up) {

@@ -12,7 +12,7 @@ namespace drift::kernels::cuda {
 at::Tensor rms_norm(const KernelTable& kernels, const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon);
 
 at::Tensor rotate_heads(const KernelTable& kernels, const at::Tensor& x, const at::Tensor& cosine_SD2,
-                        const at::Tensor& sine_SD2, std::int64_t heads);
+                        const at::Tensor& sine_SD2, std::int64_t heads, bool heads_last);
 
 at::Tensor swiglu(const KernelTable& kernels, const at::Tensor& gate, const at::Tensor& up);
 
