@@ -16,11 +16,6 @@
 namespace drift::rollouts {
 namespace {
 
-/// Without a wait: from pinned memory.
-at::Tensor on_device(const at::Tensor& host, at::Device device) {
-  return device.is_cpu() ? host : host.pin_memory().to(device, /*non_blocking=*/true);
-}
-
 /// drawn_score() of rows.h, of each.
 at::Tensor drawn_scores(const at::Tensor& score_RK, double temperature, const at::Tensor& uniform_RK) {
   return (score_RK.to(at::kDouble) / temperature + uniform_RK.log().neg().log().neg()).to(at::kFloat);
@@ -28,11 +23,15 @@ at::Tensor drawn_scores(const at::Tensor& score_RK, double temperature, const at
 
 }  // namespace
 
-RowNumbers::RowNumbers(const std::vector<std::int64_t>& rows, at::Device device)
-    : on_host(at::tensor(rows, at::kLong)), on_device(rollouts::on_device(on_host, device)) {}
+at::Tensor on_device(const at::Tensor& host, at::Device device) {
+  return device.is_cpu() ? host : host.pin_memory().to(device, /*non_blocking=*/true);
+}
+
+RowNumbers::RowNumbers(const std::vector<std::int64_t>& rows, at::Device where)
+    : host(at::tensor(rows, at::kLong)), device(on_device(host, where)) {}
 
 at::Tensor RowNumbers::of(const at::Tensor& tensor) const {
-  return tensor.defined() ? tensor.index_select(0, tensor.is_cpu() ? on_host : on_device) : tensor;
+  return tensor.defined() ? tensor.index_select(0, tensor.is_cpu() ? host : device) : tensor;
 }
 
 SampledTokens by_position(const SampledTokens& sampled_M, const at::Tensor& position_RK) {
@@ -89,12 +88,11 @@ std::optional<SharedStates> DeviceRows::initial_states() const {
   return SharedStates{{first_of_state, device}, on_device(at::tensor(state, at::kLong), device)};
 }
 
-OpenPositions DeviceRows::masked(std::int64_t begin, std::int64_t width, std::int64_t most) const {
-  const auto masked_RW = step_RL.narrow(1, begin, width) < 0;
-  // As arange() would have them.
-  if (most == width) return {number_M.narrow(0, begin, width).expand({count(), width}), masked_RW};
-  const auto place_RK = at::argsort(masked_RW, /*stable=*/true, /*dim=*/1, /*descending=*/true).narrow(1, 0, most);
-  return {place_RK + begin, masked_RW.gather(1, place_RK)};
+OpenPositions DeviceRows::first_open(const at::Tensor& open_RW, std::int64_t begin, std::int64_t most) const {
+  const std::int64_t width = open_RW.size(1);
+  if (most == width) return {number_M.narrow(0, begin, width).expand_as(open_RW), open_RW};
+  const auto place_RK = at::argsort(open_RW, /*stable=*/true, /*dim=*/1, /*descending=*/true).narrow(1, 0, most);
+  return {place_RK + begin, open_RW.gather(1, place_RK)};
 }
 
 at::Tensor DeviceRows::uniforms(const RandomStream& random, const at::Tensor& position_RK,

@@ -15,16 +15,18 @@
 
 namespace drift::rollouts {
 
+/// Without a wait.
+at::Tensor on_device(const at::Tensor& host, at::Device device);
+
 /// Rows that the host names.
 struct RowNumbers {
-  /// The device gets them without a wait.
-  RowNumbers(const std::vector<std::int64_t>& rows, at::Device device);
+  RowNumbers(const std::vector<std::int64_t>& rows, at::Device where);
 
-  std::int64_t count() const { return on_host.size(0); }
+  std::int64_t count() const { return host.size(0); }
   /// These rows of a tensor, in its memory; undefined if it is.
   at::Tensor of(const at::Tensor& tensor) const;
 
-  at::Tensor on_host, on_device;  ///< int64
+  at::Tensor host, device;  ///< int64
 };
 
 /// D states that R rows are in: those in the same state share a row of the forward.
@@ -47,8 +49,8 @@ struct DeviceRows {
   /// The positions [begin, begin + width) of the responses, to read and to write.
   at::Tensor response(std::int64_t begin, std::int64_t width) const;
 
-  /// The first `count` masked positions from `begin` on, of `width`. Every row has at most as many.
-  OpenPositions masked(std::int64_t begin, std::int64_t width, std::int64_t count) const;
+  /// The positions from `begin` on where a row is open, of which no row has more than `most`, and then others.
+  OpenPositions first_open(const at::Tensor& open_RW, std::int64_t begin, std::int64_t most) const;
 
   /// Random numbers for positions of the rows. @param step_R1  denoising step: one for all, or one for each row
   at::Tensor uniforms(const RandomStream& random, const at::Tensor& position_RK, const at::Tensor& step_R1) const;

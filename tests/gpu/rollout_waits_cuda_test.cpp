@@ -32,8 +32,9 @@ class WaitsOnTheGpu : public test::OnTheGpu<testing::TestWithParam<const char*>>
   int waits(const Model& model, std::int64_t steps) const {
     const std::string decoder = GetParam();
     const std::int64_t length = 32;
-    const auto rollout = decoder == "diffusion"
-                             ? test::create<Rollout>("diffusion", "diffusion", {{"length", length}, {"steps", steps}})
+    const auto rollout = decoder == "entropy" || decoder == "origin"
+                             ? test::create<Rollout>("diffusion", "diffusion",
+                                                     {{"length", length}, {"steps", steps}, {"order", decoder}})
                              : test::create<Rollout>("block", "block",
                                                      {{"length", length},
                                                       {"block", length / 2},
@@ -58,7 +59,7 @@ TEST_P(WaitsOnTheGpu, AreOneARollout) {
   EXPECT_EQ(waits(*model, 16), 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Decoders, WaitsOnTheGpu, testing::Values("none", "prefix", "dual", "diffusion"));
+INSTANTIATE_TEST_SUITE_P(Decoders, WaitsOnTheGpu, testing::Values("none", "prefix", "dual", "entropy", "origin"));
 
 }  // namespace
 }  // namespace drift::rollout_waits_cuda_test

@@ -68,19 +68,18 @@ void TensorDecoder::decode_block(std::int64_t begin) {
   const std::int64_t number = begin / settings_.block;
   const bool scheduled = settings_.schedule == Schedule::kStatic, cached = settings_.cache != Cache::kNone;
   const Window later = cached ? block_window(settings_, traits_.prediction_row, rows_.prompt_length, begin) : whole_;
+  const auto open_RK = [&] { return rows_.step_RL.narrow(1, begin, settings_.block) < 0; };
   std::unique_ptr<KeyValueCache> cache;
   std::int64_t most = settings_.block;  // positions that a row has open
   for (std::int64_t forward = 0; most > 0 && !rollouts::is_cancelled(input_); ++forward) {
     const std::int64_t count = scheduled ? scheduled_commits(settings_, number, forward) : 1;  // at least
     const auto states = rows_.states;
     if (cached && forward == 0) cache = prediction_.make_cache(states ? states->first_D.count() : rows_.count());
-    advance(forward == 0 ? whole_ : later, cache.get(), rows_.masked(begin, settings_.block, most), rule(count));
-    if (cached && states) cache = cache->select(states->state_R);
+    advance(forward == 0 ? whole_ : later, cache.get(), rows_.first_open(open_RK(), begin, most), rule(count));
     most -= count;
-    if (!scheduled && most > 0 && (forward + 1) % rollouts::kForwardsBetweenLooks == 0) {
-      const auto open_RK = rows_.step_RL.narrow(1, begin, settings_.block) < 0;
-      most = rows_.look(open_RK.sum(1)).max().item<std::int64_t>();
-    }
+    if (cached && states && most > 0) cache = cache->select(states->state_R);
+    if (!scheduled && most > 0 && (forward + 1) % rollouts::kForwardsBetweenLooks == 0)
+      most = rows_.look(open_RK().sum(1)).max().item<std::int64_t>();
   }
 }
 

@@ -8,7 +8,10 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cumprod.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
+
+#include <algorithm>
 
 namespace drift::diffusion {
 
@@ -20,33 +23,54 @@ TensorDecoder::TensorDecoder(const DiffusionSettings& settings, const Schedule& 
       traits_(input.policy->traits()),
       sampling_(settings.sampling(traits_)),
       rows_(settings, input, first, last),
-      stopped_R_(at::zeros({last - first}, rows_.row_R.options().dtype(at::kBool))) {}
+      stopped_R_(at::zeros({last - first}, rows_.row_R.options().dtype(at::kBool))) {
+  if (settings.by_chance()) draw_chances();
+}
+
+/// As DiffusionDecoder::leave_to_chance.
+void TensorDecoder::draw_chances() {
+  const std::int64_t rows = rows_.count(), length = settings_.length;
+  by_chance_.resize(static_cast<std::size_t>(schedule_.steps()));
+  std::vector<std::int64_t> chances;
+  for (std::int64_t row = rows_.first; row < rows_.first + rows; ++row) {
+    std::vector<std::int64_t> commits(by_chance_.size());
+    for (std::int64_t position = 0; position < length; ++position) {
+      RandomPoint point{input_.step, input_.first_response + row, position, 0};
+      while (rows_.order_random.uniform(point) >= schedule_.probability(point.draw)) ++point.draw;
+      chances.push_back(point.draw);
+      auto& most = by_chance_[static_cast<std::size_t>(point.draw)];
+      most = std::max(most, ++commits[static_cast<std::size_t>(point.draw)]);
+    }
+  }
+  chance_RL_ = rollouts::on_device(at::tensor(chances, at::kLong), rows_.row_R.device()).view({rows, length});
+  rows_.states.reset();  // not the same positions
+}
 
 void TensorDecoder::run(Trajectories& trajectories) {
-  const bool may_end_early = settings_.early_stop || settings_.by_chance();
-  for (std::int64_t step = 0; step < schedule_.steps() && !rollouts::is_cancelled(input_); ++step) {
-    const auto step_11 = at::full({1, 1}, step, rows_.row_R.options());
-    const Turn now = turn(step_11, step);
-    if (now.commits > 0) commit(now, step_11);
-    if (may_end_early && (step + 1) % rollouts::kForwardsBetweenLooks == 0) leave();
-    if (rows_.count() == 0) break;
+  for (std::int64_t step = 0; step < schedule_.steps() && rows_.count() > 0 && !rollouts::is_cancelled(input_);
+       ++step) {
+    const Turn now = turn(step);
+    if (now.commits > 0) commit(now, step);
+    if (settings_.early_stop && (step + 1) % rollouts::kForwardsBetweenLooks == 0) leave();
   }
   rows_.write(trajectories);
 }
 
 // Where chance does not decide, all rows that have not stopped have as many masked positions.
-TensorDecoder::Turn TensorDecoder::turn(const at::Tensor& step_11, std::int64_t step) const {
-  const std::int64_t length = settings_.length, masked = length - committed_;
-  auto [position_RK, open_RK] = rows_.masked(0, length, masked);
-  open_RK = open_RK & ~stopped_R_.unsqueeze(1);
-  if (!settings_.by_chance()) return {{position_RK, open_RK}, schedule_.commits(step, masked)};
-  const auto chosen_RL = rows_.uniforms(rows_.order_random, position_RK, step_11) < schedule_.probability(step);
-  return {{position_RK, open_RK & chosen_RL}, length};
+TensorDecoder::Turn TensorDecoder::turn(std::int64_t step) const {
+  const auto masked_RL = (rows_.step_RL < 0) & ~stopped_R_.unsqueeze(1);
+  if (settings_.by_chance()) {
+    const std::int64_t commits = by_chance_[static_cast<std::size_t>(step)];
+    return {rows_.first_open(masked_RL & (chance_RL_ == step), 0, commits), commits};
+  }
+  const std::int64_t masked = settings_.length - committed_;
+  return {rows_.first_open(masked_RL, 0, masked), schedule_.commits(step, masked)};
 }
 
-void TensorDecoder::commit(const Turn& turn, const at::Tensor& step_11) {
+void TensorDecoder::commit(const Turn& turn, std::int64_t step) {
   const auto& position_RK = turn.positions.position_RK;
   const std::int64_t sequence = rows_.prompt_length + settings_.length;
+  const auto step_11 = at::full({1, 1}, step, rows_.row_R.options());
   const auto request = rows_.request({0, sequence, sequence}, position_RK, step_11);
   const auto sampled_M = rollouts::draw_tokens(settings_, input_, request, {}, sampling_);
   const auto sampled = rollouts::by_position(sampled_M, position_RK);
@@ -69,6 +93,10 @@ void TensorDecoder::stop_at_end() {
   response_RL.masked_fill_(stopped_R_.unsqueeze(1) & ~committed_RL, traits_.pad_id);
 }
 
-void TensorDecoder::leave() { stopped_R_ = rows_.leave(stopped_R_ | (rows_.step_RL >= 0).all(1)).of(stopped_R_); }
+void TensorDecoder::leave() {
+  const auto stay = rows_.leave(stopped_R_ | (rows_.step_RL >= 0).all(1));
+  stopped_R_ = stay.of(stopped_R_);
+  chance_RL_ = stay.of(chance_RL_);
+}
 
 }  // namespace drift::diffusion

@@ -9,6 +9,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace drift::diffusion {
 
@@ -25,13 +26,16 @@ class TensorDecoder {
   void run(Trajectories& trajectories);
 
  private:
+  /// What a step commits: `commits` of these positions of a row.
   struct Turn {
     rollouts::OpenPositions positions;
-    std::int64_t commits;  ///< of those that are open
+    std::int64_t commits;
   };
 
-  Turn turn(const at::Tensor& step_11, std::int64_t step) const;
-  void commit(const Turn& turn, const at::Tensor& step_11);
+  /// Chance does not see tokens: the host knows the step at which it commits each position.
+  void draw_chances();
+  Turn turn(std::int64_t step) const;
+  void commit(const Turn& turn, std::int64_t step);
   void stop_at_end();
   void leave();
 
@@ -43,6 +47,8 @@ class TensorDecoder {
   std::int64_t committed_ = 0;  ///< positions of each row that has not stopped, unless chance decides
   rollouts::DeviceRows rows_;
   at::Tensor stopped_R_;
+  at::Tensor chance_RL_;                 ///< by chance only: the steps
+  std::vector<std::int64_t> by_chance_;  ///< of each step: the most commits of a row
 };
 
 }  // namespace drift::diffusion
