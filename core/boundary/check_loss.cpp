@@ -78,14 +78,11 @@ void check_loss(const LossInput& input, const Loss& loss) {
   if (!loss.value.defined() || loss.value.dim() != 0 || !at::isFloatingType(loss.value.scalar_type()))
     throw Error("the loss must be one floating-point number (0-d), not " + tensor_words(loss.value), kLossHint);
   const at::Tensor& current_FL = input.log_probs.current_FL;
-  const double value = loss.value.item<double>();
-  if (!std::isfinite(value) && at::isfinite(current_FL).all().item<bool>())
-    throw Error("the loss is " + std::to_string(value) + ", and all log-probabilities are finite",
-                "bound what exp() and log() are taken of: clamp a log-ratio, add to a divisor");
-  // Where nothing is to be learned of these views, a loss may be a plain 0.
-  if (current_FL.requires_grad() && !loss.value.requires_grad() && value != 0)
-    throw Error("the loss does not depend on log_probs.current_FL: it has no gradient",
-                "no detach() and no item() between the log-probabilities and the value");
+  if (loss.value.is_cpu()) {
+    const double value = loss.value.item<double>();
+    check_loss_value(value, std::isfinite(value) || at::isfinite(current_FL).all().item<bool>(),
+                     loss.value.requires_grad() || !current_FL.requires_grad());
+  }
   for (const LossMetric& metric : loss.metrics) {
     check_metric_name(metric.name);
     if (!is_number(metric.sum) || !is_number(metric.count))
@@ -93,6 +90,16 @@ void check_loss(const LossInput& input, const Loss& loss) {
                       tensor_words(metric.count),
                   kLossHint);
   }
+}
+
+void check_loss_value(double value, bool finite_input, bool has_gradient) {
+  if (!std::isfinite(value) && finite_input)
+    throw Error("the loss is " + std::to_string(value) + ", and all log-probabilities are finite",
+                "bound what exp() and log() are taken of: clamp a log-ratio, add to a divisor");
+  // Where nothing is to be learned of these views, a loss may be a plain 0.
+  if (!has_gradient && value != 0)
+    throw Error("the loss does not depend on log_probs.current_FL: it has no gradient",
+                "no detach() and no item() between the log-probabilities and the value");
 }
 
 std::vector<LossTensor> tensors_of(LossInput& input) {

@@ -40,8 +40,12 @@ void check_written_ids(const ModelTraits& traits, const Trajectories& made);
 /// Makes what is there contiguous.
 void check_plan(const MaskingInput& input, MaskPlan& plan);
 
-/// A number that the log-probabilities can get their gradient from, and metrics under good names.
+/// A number that the log-probabilities can get their gradient from, and metrics under good names. To read a value from
+/// a device is to wait for it: there whoever reads it calls check_loss_value().
 void check_loss(const LossInput& input, const Loss& loss);
+/// @param finite_input  all log-probabilities are finite
+/// @param has_gradient  or needs none
+void check_loss_value(double value, bool finite_input, bool has_gradient);
 
 /// A tensor that a loss is lent.
 struct LossTensor {

@@ -120,8 +120,6 @@ class GradientComputation {
   PolicyGradient finish() {
     for (std::int64_t worker = 0; worker < workers_; ++worker) add_head(worker);
     heads_.clear();  // logits go before the gradients of tables come
-    // Without advantages there is nothing to miss.
-    if (!result_.has_gradient) result_.has_gradient = !batch_.advantage_B.any().item<bool>();
     if (exchanges_on_the_way_) {
       if (head_is_made()) gradients_.end_round();  // it went backwards to its parameters just now
       result_.gradients = gradients_.take_sums();
@@ -131,6 +129,9 @@ class GradientComputation {
       result_.gradients = gradients_.take_total();
       ranks_.all_reduce(result_.gradients);
     }
+    loss_.finish();
+    // Without advantages there is nothing to miss.
+    if (!result_.has_gradient) result_.has_gradient = !batch_.advantage_B.any().item<bool>();
     require_finite_ranks();
     return std::move(result_);
   }

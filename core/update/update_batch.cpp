@@ -5,6 +5,17 @@
 #include <ATen/ops/sum.h>
 
 namespace drift {
+namespace {
+
+template <class Change>
+MaskPlan changed(MaskPlan plan, const Change& change) {
+  for (at::Tensor* tensor : {&plan.response_F, &plan.term_F, &plan.masked_FL, &plan.target_FL, &plan.committed_FL,
+                             &plan.weight_F, &plan.prompt_masked_FP, &plan.attended_FL})
+    *tensor = change(*tensor);
+  return plan;
+}
+
+}  // namespace
 
 BatchTotals batch_totals(const MaskPlan& plan, std::int64_t responses, std::int64_t group_size,
                          std::int64_t optimizer_steps) {
@@ -68,12 +79,12 @@ at::Tensor selected(const at::Tensor& tensor, const at::Tensor& index, at::Devic
 }
 
 MaskPlan select_views(const MaskPlan& plan, const Views& views, at::Device device) {
-  const auto index = index_tensor(views);
-  MaskPlan chosen = plan;
-  for (at::Tensor* tensor : {&chosen.response_F, &chosen.term_F, &chosen.masked_FL, &chosen.target_FL,
-                             &chosen.committed_FL, &chosen.weight_F, &chosen.prompt_masked_FP, &chosen.attended_FL})
-    *tensor = selected(*tensor, index, device);
-  return chosen;
+  const auto index = index_tensor(views, plan.response_F.device());
+  return changed(plan, [&](const at::Tensor& tensor) { return selected(tensor, index, device); });
+}
+
+MaskPlan plan_on_device(const MaskPlan& plan, at::Device device) {
+  return changed(plan, [&](const at::Tensor& tensor) { return on_device(tensor, device); });
 }
 
 Trajectories select_responses(const Trajectories& trajectories, const at::Tensor& index) {

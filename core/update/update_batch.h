@@ -59,6 +59,9 @@ std::vector<Views> views_of_steps(const MaskPlan& plan, Coupling coupling, std::
 /// The views of `plan` with these numbers, on `device`.
 MaskPlan select_views(const MaskPlan& plan, const Views& views, at::Device device);
 
+/// on_device() of a plan of the host.
+MaskPlan plan_on_device(const MaskPlan& plan, at::Device device);
+
 /// The responses with these indices, with their prompts.
 Trajectories select_responses(const Trajectories& trajectories, const at::Tensor& index);
 

@@ -21,7 +21,6 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 
 namespace drift {
@@ -137,14 +136,16 @@ std::vector<at::Tensor> ValueModel::gradients(const Trajectories& trajectories, 
   std::vector<at::Tensor> tensors;
   for (const NamedTensor& parameter : parameters_) tensors.push_back(parameter.tensor);
   GradientSum sum(ranks_, tensors, workers);
-  std::vector<double> losses(static_cast<std::size_t>(workers));
+  std::vector<at::Tensor> losses;  // of each worker
+  for (std::int64_t worker = 0; worker < workers; ++worker)
+    losses.push_back(at::zeros({}, at::TensorOptions(at::kDouble).device(device)));
 
   const auto memory =
       divide_memory(*model_, sequence, step.plan.target_FL.sum().item<std::int64_t>(), settings_.memory_budget);
   for (const UpdatePass& pass : plan_passes(step.plan, Coupling::kView, memory, ranks_.size())) {
     const ViewRows rows(ranks_, model_->traits(), trajectories, step.plan, pass.views());
     const auto of_views = [&](const at::Tensor& all_FL) {
-      return all_FL.index_select(0, index_tensor(rows.views())).to(device).view({-1});
+      return on_device(all_FL.index_select(0, index_tensor(rows.views())), device).view({-1});
     };
     const auto old = of_views(step.old_FL), target = of_views(step.return_FL), weight = of_views(step.weight_FL);
     rows.for_each_worker(workers, [&](std::int64_t worker, std::int64_t begin, std::int64_t end) {
@@ -155,12 +156,13 @@ std::vector<at::Tensor> ValueModel::gradients(const Trajectories& trajectories, 
       const auto value_E = values_of(checked_forward(*model_, batch.forward), chosen, head_H_);
       const auto loss_E = clipped_value_loss(value_E, pick(old), pick(target), settings_.clip) * pick(weight);
       const auto of_rows = loss_E.sum();
-      losses[static_cast<std::size_t>(worker)] += of_rows.item<double>();
+      losses[static_cast<std::size_t>(worker)].add_(of_rows.detach());
       in_plugin(*model_, "backward", [&] { sum.backward(worker, {of_rows}, {at::ones({}, of_rows.options())}); });
     });
   }
   auto gradients = sum.take_total();
-  const auto total = at::full({1}, std::accumulate(losses.begin(), losses.end(), 0.0), at::kDouble);
+  const auto total = at::zeros({1}, at::kDouble);
+  for (const at::Tensor& of_worker : losses) total.add_(of_worker.cpu());
   gradients.push_back(total);
   ranks_.all_reduce(gradients);
   gradients.pop_back();

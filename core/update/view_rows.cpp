@@ -7,15 +7,29 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/zeros.h>
 
+#include <numeric>
 #include <string_view>
 #include <unordered_map>
 
 namespace drift {
 
 at::Tensor index_tensor(const std::vector<std::int64_t>& numbers, at::Device device) {
-  auto tensor = at::empty({static_cast<std::int64_t>(numbers.size())}, at::kLong);
-  std::copy(numbers.begin(), numbers.end(), tensor.data_ptr<std::int64_t>());  // may be empty
-  return tensor.to(device);
+  return index_tensors({numbers}, device).front();
+}
+
+std::vector<at::Tensor> index_tensors(const std::vector<at::ArrayRef<std::int64_t>>& lists, at::Device device) {
+  std::vector<std::int64_t> sizes;
+  for (const auto& list : lists) sizes.push_back(static_cast<std::int64_t>(list.size()));
+  const std::int64_t all = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+  const auto numbers = at::empty({all}, at::TensorOptions(at::kLong).pinned_memory(!device.is_cpu()));
+  auto* to = numbers.data_ptr<std::int64_t>();
+  for (const auto& list : lists) to = std::copy(list.begin(), list.end(), to);
+  return numbers.to(device, /*non_blocking=*/true).split_with_sizes(sizes);
+}
+
+at::Tensor on_device(const at::Tensor& tensor, at::Device device) {
+  if (!tensor.defined() || device.is_cpu()) return tensor;
+  return tensor.pin_memory().to(device, /*non_blocking=*/true);
 }
 
 ViewRows::ViewRows(const Ranks& ranks, const ModelTraits& traits, const Trajectories& trajectories,
@@ -91,14 +105,17 @@ RowBatch ViewRows::batch(std::int64_t begin, std::int64_t end, at::Device device
     if (adapters.dropout) dropout_keys.push_back(dropout_key(r, *adapters.dropout));
   }
   batch.hidden_rows = std::ssize(hidden);
-  batch.forward.tokens_BS = tokens_RS_.narrow(0, begin, end - begin).to(device);
-  batch.forward.rows_N = index_tensor(hidden, device);
+  const at::ArrayRef<std::int64_t> tokens(tokens_RS_.const_data_ptr<std::int64_t>() + begin * sequence(),
+                                          static_cast<std::size_t>((end - begin) * sequence()));
+  const auto there = index_tensors({tokens, hidden, dropout_keys}, device);
+  batch.forward.tokens_BS = there[0].view({end - begin, sequence()});
+  batch.forward.rows_N = there[1];
   if (key_mask_RS_.defined()) {
     const auto key_mask_BS = key_mask_RS_.narrow(0, begin, end - begin);
-    if (has_padding_ || !key_mask_BS.all().item<bool>()) batch.forward.key_mask_BS = key_mask_BS.to(device);
+    if (has_padding_ || !key_mask_BS.all().item<bool>()) batch.forward.key_mask_BS = on_device(key_mask_BS, device);
   }
   if (!adapters.on) batch.forward.adapted_B = at::zeros({end - begin}, at::kBool);
-  if (adapters.dropout) batch.forward.dropout_key_B = index_tensor(dropout_keys, device);
+  if (adapters.dropout) batch.forward.dropout_key_B = there[2];
   return batch;
 }
 
@@ -127,9 +144,8 @@ TargetSet select_targets(const RowBatch& batch, Range flat, Range hidden_rows, a
     token.push_back(one.token);
     place.push_back(one.flat - flat.begin);
   }
-  return {index_tensor(rows, device),
-          {index_tensor(row, device), index_tensor(token, device)},
-          index_tensor(place, device)};
+  const auto there = index_tensors({rows, row, token, place}, device);
+  return {there[0], {there[1], there[2]}, there[3]};
 }
 
 }  // namespace drift

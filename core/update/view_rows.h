@@ -19,8 +19,14 @@
 
 namespace drift {
 
+// Copies from pinned memory, for which the host does not wait.
+
 /// Numbers as an int64 tensor, for index_select and its like.
 at::Tensor index_tensor(const std::vector<std::int64_t>& numbers, at::Device device = at::kCPU);
+/// Several of them, in one copy.
+std::vector<at::Tensor> index_tensors(const std::vector<at::ArrayRef<std::int64_t>>& lists, at::Device device);
+/// A tensor of the host; an undefined one stays undefined.
+at::Tensor on_device(const at::Tensor& tensor, at::Device device);
 
 /// Views of a plan, by number.
 using Views = std::vector<std::int64_t>;
