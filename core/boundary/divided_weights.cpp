@@ -73,7 +73,9 @@ DividedWeights::DividedWeights(Ranks& ranks, const nn::BlockWeightsOnDemand& blo
       auto share = parameter.detach().view({-1}).narrow(0, first, last - first).clone();
       shares_[name] = share;
       block_of_[name] = layer;
-      weights.push_back({parameter, parameter.detach(), absent_storage(name, parameter), std::move(share), end});
+      // What is gathered is the same weight: autograd, which has saved it, must not take the copy for a change.
+      const auto gathered = parameter.variable_data();
+      weights.push_back({parameter, gathered, absent_storage(name, parameter), std::move(share), end});
       end += (parameter.nbytes() + kAlignment - 1) / kAlignment * kAlignment;
       set_memory(weights.back().gathered, nullptr);
       parameter.unsafeGetTensorImpl()->set_allow_tensor_metadata_change(true);
