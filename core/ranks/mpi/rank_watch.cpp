@@ -64,6 +64,11 @@ RankWatch::RankWatch(std::timed_mutex& mpi) : mpi_(mpi) {
 }
 
 RankWatch::~RankWatch() {
+  if (thread_.joinable()) {  // the program ends without the other ranks
+    abandoned_ = true;
+    wake();
+    thread_.join();
+  }
   for (const pollfd& process : processes_) {
     if (process.fd >= 0) ::close(process.fd);
   }
@@ -137,8 +142,7 @@ void RankWatch::end() {
   hush();
   if (thread_.joinable()) {
     ending_ = true;
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const auto written = ::write(processes_.back().fd, &one, sizeof one);
+    wake();
     thread_.join();
   }
   hushed_ = nullptr;
@@ -146,10 +150,15 @@ void RankWatch::end() {
   MPI_Comm_free(&beats_);
 }
 
+void RankWatch::wake() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(processes_.back().fd, &one, sizeof one);
+}
+
 // ---- the thread
 
 void RankWatch::run() {
-  while (exchange_beats()) {
+  while (!abandoned_ && exchange_beats()) {
     const int milliseconds = ending_ ? 5 : kTick;
     // Time is what this thread has slept: in a process that was stopped, or gets no processor, none passes.
     if (sleep(milliseconds)) count(milliseconds);

@@ -59,6 +59,7 @@ class RankWatch {
   };
 
   void find_host();
+  void wake();
   void run();
   bool exchange_beats();
   void receive(Peer& peer);
@@ -83,7 +84,7 @@ class RankWatch {
   std::thread thread_;
   Transport::Lost lost_;
   std::atomic<double> silence_ = 0, longest_wait_ = 0;
-  std::atomic<bool> ending_ = false;
+  std::atomic<bool> ending_ = false, abandoned_ = false;
   std::atomic<std::int64_t> entered_ = 0;
   std::atomic<bool> inside_ = false;
 
