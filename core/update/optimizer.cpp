@@ -131,13 +131,14 @@ class Optimizer::HostUpdate {
 
   /// @param step_of  of the parameter with this number
   template <class StepOf>
-  void run(const std::vector<Moved>& moved, const std::vector<at::Tensor>& gradients, const StepOf& step_of) {
+  void run(const std::vector<Moved>& moved, std::vector<at::Tensor> gradients, const StepOf& step_of) {
     const auto slices = divide(moved);
+    for (at::Tensor& gradient : gradients) gradient = gradient.contiguous();
     const auto ready = down_.computed();
     const auto fetch = [&](std::size_t k) {
       const auto& [p, first, count] = slices[k];
       Buffer& buffer = buffers_[k % 2];
-      const auto from = gradients[p].contiguous().view({-1}).narrow(0, first, count);
+      const auto from = gradients[p].view({-1}).narrow(0, first, count);
       buffer.came = down_.copy(buffer.gradient.narrow(0, 0, count), from, ready);
     };
     fetch(0);
