@@ -144,6 +144,11 @@ void weight_gradient_out(const at::Tensor& out_NK, const at::Tensor& gradient_MN
     add ? at::addmm_out(out, out, gradient_MN.t(), x_MK) : at::mm_out(out, gradient_MN.t(), x_MK);
     return;
   }
+  if (out.is_cuda()) {
+    add ? at::addmm_out(out, out, gradient_MN.t(), x_MK, at::kFloat)
+        : at::mm_out(out, gradient_MN.t(), x_MK, at::kFloat);
+    return;
+  }
   constexpr std::int64_t kRows = 4096;  // computed in x's type before they are added in float32
   for (std::int64_t first = 0; first < out.size(0); first += kRows) {
     const std::int64_t rows = std::min(kRows, out.size(0) - first);
