@@ -1,6 +1,7 @@
 #include <core/update/view_rows.h>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
@@ -31,6 +32,17 @@ at::Tensor on_device(const at::Tensor& tensor, at::Device device) {
   if (!tensor.defined() || device.is_cpu()) return tensor;
   return tensor.pin_memory().to(device, /*non_blocking=*/true);
 }
+
+namespace {
+
+/// ForwardInput::padding_B of this mask.
+at::Tensor padding(const at::Tensor& key_mask_BS) {
+  const auto hidden_B = key_mask_BS.logical_not().sum(1);
+  const auto expected_BS = at::arange(key_mask_BS.size(1), at::kLong) >= hidden_B.unsqueeze(1);
+  return key_mask_BS.equal(expected_BS) ? hidden_B : at::Tensor();
+}
+
+}  // namespace
 
 ViewRows::ViewRows(const Ranks& ranks, const ModelTraits& traits, const Trajectories& trajectories,
                    const MaskPlan& plan, Views views)
@@ -112,7 +124,10 @@ RowBatch ViewRows::batch(std::int64_t begin, std::int64_t end, at::Device device
   batch.forward.rows_N = there[1];
   if (key_mask_RS_.defined()) {
     const auto key_mask_BS = key_mask_RS_.narrow(0, begin, end - begin);
-    if (has_padding_ || !key_mask_BS.all().item<bool>()) batch.forward.key_mask_BS = on_device(key_mask_BS, device);
+    if (has_padding_ || !key_mask_BS.all().item<bool>()) {
+      batch.forward.key_mask_BS = on_device(key_mask_BS, device);
+      batch.forward.padding_B = padding(key_mask_BS);
+    }
   }
   if (!adapters.on) batch.forward.adapted_B = at::zeros({end - begin}, at::kBool);
   if (adapters.dropout) batch.forward.dropout_key_B = there[2];

@@ -293,6 +293,9 @@ TEST_F(PolicyGradientTest, UnattendedPositionsAreMaskedAsKeysAndMakeAContextOfTh
   const auto response_BL = mask_BS.narrow(1, kPrompt, kLength);
   EXPECT_TRUE(response_BL[0].all().item<bool>());
   EXPECT_TRUE(at::equal(response_BL[1], plan.attended_FL[3]));
+  EXPECT_FALSE(rows.batch(0, 2, at::kCPU).forward.padding_B.defined()) << "a key behind the padding is hidden, too";
+  EXPECT_TRUE(at::equal(rows.batch(0, 1, at::kCPU).forward.padding_B,
+                        trajectories.prompts.mask_BP.slice(0, 0, 1).logical_not().sum(1)));
 
   const auto partly = score_views(test::alone, model, trajectories, plan, {3}, false).logprob_FL;
   plan.attended_FL = at::Tensor();
