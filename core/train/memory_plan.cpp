@@ -111,7 +111,7 @@ class MemoryPlanner {
     const StreamedBytes streamed = streamed_bytes(shapes_, on_cpu_);
     add(plan_.device.always, "reference policy", bytes - streamed.blocks + streamed.held,
         std::string("[reference] offload: embedding, head and ") + (on_cpu_ ? "one block" : "two blocks"));
-    if (streamed.buffers > 0) add(host().always, "reference policy", streamed.buffers, "two blocks on their way");
+    if (streamed.pinned > 0) add(host().always, "reference policy", streamed.pinned, "the blocks, pinned");
   }
 
   void optimizer(const std::string& whose) {

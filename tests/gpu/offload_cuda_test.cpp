@@ -1,11 +1,15 @@
 // Masters and moments in host memory, and a reference policy whose blocks come one at a time, on a GPU.
 
+#include <core/boundary/streamed_model.h>
 #include <core/update/optimizer.h>
 
 #include "tests/gpu/on_the_gpu.h"
 #include "tests/support/alone.h"
+#include "tests/support/plugins.h"
+#include "tests/support/support.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
@@ -47,7 +51,9 @@ TEST_F(OffloadOnTheGpu, WeightsAreThoseOfTheCpu) {
     for (int step = 0; step < 4; ++step) {
       std::vector<at::Tensor> gradients, gradients_there, gradients_plain;
       for (const auto& one : here) {
-        gradients.push_back(at::arange(one.tensor.numel(), at::kFloat).mul_(0.11 * (step + 1)).cos_());
+        // Not contiguous: copies that are made for the transfer must outlive it.
+        gradients.push_back(
+            at::arange(2 * one.tensor.numel(), at::kFloat).mul_(0.11 * (step + 1)).cos_().slice(0, 0, {}, 2));
         gradients_there.push_back(gradients.back().to(device_));
         gradients_plain.push_back(gradients.back().to(device_));
       }
@@ -60,6 +66,23 @@ TEST_F(OffloadOnTheGpu, WeightsAreThoseOfTheCpu) {
       EXPECT_TRUE(at::allclose(plain_there[p].tensor.cpu().to(at::kFloat), here[p].tensor.to(at::kFloat), 1e-2, 1e-6))
           << here[p].name;
     }
+  }
+}
+
+TEST_F(OffloadOnTheGpu, AStreamedModelComputesWhatTheSameModelComputesInMemory) {
+  const auto folder = test::source_dir() / "tests/golden/data/ckpt/llada_a";
+  const std::vector<ConfigOverride> all{{"", "model.path", folder.string(), /*literal=*/true},
+                                        {"", "model.name", "llada", /*literal=*/true},
+                                        {"", "run.device", "cuda", /*literal=*/true}};
+  const Registry& registry = test::load_plugin("llada");
+  const ModelShapes shapes(test::host_of(registry),
+                           resolve_config(load_document({}, all), registry, ConfigPurpose::kModelOnly),
+                           WhichAdapters::kAll);
+  const at::NoGradGuard no_gradient;
+  const auto held = open_initial_model(test::alone, shapes), streamed = open_streamed_model(shapes);
+  for (int again = 0; again < 3; ++again) {
+    const ForwardInput input{(at::arange(29, at::kLong) * (37 + again)).remainder(200).view({1, 29}).to(device_)};
+    EXPECT_TRUE(at::equal(streamed->forward(input).cpu(), held->forward(input).cpu()));
   }
 }
 
