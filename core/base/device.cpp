@@ -4,6 +4,8 @@
 
 #include <ATen/Context.h>
 
+#include <cstdlib>
+
 #include <dlfcn.h>
 
 namespace drift {
@@ -24,6 +26,12 @@ void load_cuda() {
 }
 
 }  // namespace
+
+void use_deterministic_algorithms() {
+  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);  // LibTorch refuses products without it
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+  at::globalContext().setDeterministicFillUninitializedMemory(false);
+}
 
 bool built_with_cuda() {
 #ifdef DRIFT_WITH_CUDA

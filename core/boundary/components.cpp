@@ -190,7 +190,9 @@ std::int64_t parameter_count(const Model& model) {
 }
 
 void prepare_device(const RunConfig& config) {
-  use_threads(config.get<RunSettings>().threads);
+  const auto run = config.get<RunSettings>();
+  use_threads(run.threads);
+  if (run.is_deterministic()) use_deterministic_algorithms();
   device_of(config);
 }
 

@@ -293,6 +293,8 @@ int run_on_ranks(Ranks& ranks, const TrainingOptions& options, ConfigPurpose pur
   Terminal terminal(first ? std::cout : nowhere, first ? detect_terminal(1) : TerminalOptions());
   RunDisplay display(terminal);
   display.header(header(ranks, run, *model, purpose, path, resumed));
+  if (config.get<RunSettings>().is_deterministic())
+    display.message("run.deterministic: the GPU adds in a fixed order, which takes more time");
   for (const std::string& note : config.warnings()) log_warning(note);
   if (options.resume && !resumed) log_warning("the run had no checkpoint yet: it starts again from its first step");
   for (const std::string& change : changes) display.message(change);

@@ -28,6 +28,9 @@ void RunSettings::declare(Parameters& parameters) {
       "memory_gib", memory_gib,
       "memory of the device that a run may take; one whose plan needs more is refused; 0 = what is available",
       at_least(0));
+  deterministic = parameters("deterministic", deterministic,
+                             "a GPU adds in a fixed order, more slowly, and equal runs are equal to the last bit; on "
+                             "the CPU they always are");
 }
 
 void ModelSettings::declare(Parameters& parameters) {

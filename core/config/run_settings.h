@@ -25,8 +25,11 @@ struct RunSettings {
   DeviceKind device = DeviceKind::kCpu;
   std::int64_t threads = 0;  ///< 0: as many as the process may
   double memory_gib = 0;     ///< 0: what is available
+  bool deterministic = false;
 
   bool on_cpu() const { return device == DeviceKind::kCpu; }
+  /// On a GPU; the CPU always is.
+  bool is_deterministic() const { return deterministic && !on_cpu(); }
   /// "cpu" or "cuda"
   const char* device_name() const { return on_cpu() ? "cpu" : "cuda"; }
   void declare(Parameters& parameters);

@@ -4,6 +4,10 @@
 
 #include <drift/error.h>
 
+#include <ATen/Context.h>
+
+#include <cstdlib>
+
 #include <unistd.h>
 
 namespace drift::device_test {
@@ -15,6 +19,16 @@ std::string complaint() {
   return test::error_of([] { EXPECT_EQ(run_device("cuda"), at::Device(at::kCUDA, 0)); });
 }
 TEST(RunDevice, TheCpuIsAlwaysThere) { EXPECT_EQ(run_device("cpu"), at::Device(at::kCPU)); }
+
+TEST(RunDevice, CanBeDeterministic) {
+  const bool before = at::globalContext().deterministicAlgorithms();
+  use_deterministic_algorithms();
+  EXPECT_TRUE(at::globalContext().deterministicAlgorithms());
+  EXPECT_FALSE(at::globalContext().deterministicAlgorithmsWarnOnly()) << "attention's backward would add by atomics";
+  EXPECT_FALSE(at::globalContext().deterministicFillUninitializedMemory());
+  EXPECT_STREQ(std::getenv("CUBLAS_WORKSPACE_CONFIG"), ":4096:8");
+  at::globalContext().setDeterministicAlgorithms(before, false);
+}
 
 TEST(RunDevice, ABuildWithoutCudaSaysSo) {
   if (built_with_cuda()) GTEST_SKIP() << "this build has CUDA";
