@@ -81,6 +81,9 @@ TEST_F(Memory, ThePlanForAGpuHasTwoPlaces) {
   EXPECT_FALSE(away["memory"].contains("master weights"));
   EXPECT_EQ(away["host_memory"]["master weights"], all["memory"]["master weights"]);
   EXPECT_EQ(away["host_memory"]["AdamW's moments"], all["memory"]["AdamW's moments"]);
+  const auto streamed = plan(kl_ + shapes(1024, 24, 32768) + gpu + "--set reference.offload=true");
+  EXPECT_GT(streamed["host_memory"]["reference policy"], streamed["memory"]["reference policy"])
+      << "all blocks are pinned there";
 }
 
 TEST_F(Memory, WhatDoesNotFitIsRefused) {
