@@ -34,8 +34,7 @@ def random(*sizes):
 
 def product(m, k, n):
     a, b = random(m, k), random(n, k)
-    ms = milliseconds(lambda: F.linear(a, b))
-    tell(f"product {m} x {k} x {n}", 2 * m * k * n / ms / 1e9, "TFLOP/s")
+    tell(f"product {m} x {k} x {n}", 2 * m * k * n / milliseconds(lambda: F.linear(a, b)) / 1e9, "TFLOP/s")
 
 
 def attention(rows, length, masked):
@@ -55,9 +54,8 @@ def attention(rows, length, masked):
             both = milliseconds(lambda: torch.autograd.grad(forward(), (q, k, v), slope), 5)
         except RuntimeError:
             continue  # not made for this case
-        what = f"attention {name}, {rows} x {length}{', masked' if masked else ''}"
-        tell(what + ", forward", forth, "ms")
-        tell(what + ", backward", both - forth, "ms")
+        for way, value in (("forward", forth), ("backward", both - forth)):
+            tell(f"attention {name}, {rows} x {length}{', masked' if masked else ''}, {way}", value, "ms")
 
 
 tell("memory of " + torch.cuda.get_device_name(), torch.cuda.get_device_properties(0).total_memory / 2**30, "GiB")

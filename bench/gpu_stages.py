@@ -265,7 +265,7 @@ def step_of(machine, name, file, model, seconds, rate, *words):
 def train(machine):
     rate = product_rate(machine)
     whole, few = checkpoint(machine), checkpoint(machine, 2 if machine.rehearse else 4)
-    sizes = ["train.prompts_per_step=2", "train.group_size=2", "rollout.length=32", "rollout.steps=4"] if machine.rehearse else \
+    sizes = ["train.prompts_per_step=2", "train.group_size=4", "rollout.length=32", "rollout.steps=4"] if machine.rehearse else \
         ["train.prompts_per_step=8", "train.group_size=4", "rollout.length=256", "rollout.steps=16"]
     sizes.append("rollout.cache=dual")
     all_weights = ["adapter.kind=none", "train.moments=bfloat16"]
