@@ -81,7 +81,8 @@ TEST_F(OffloadOnTheGpu, AStreamedModelComputesWhatTheSameModelComputesInMemory) 
   const at::NoGradGuard no_gradient;
   const auto held = open_initial_model(test::alone, shapes), streamed = open_streamed_model(shapes);
   for (int again = 0; again < 3; ++again) {
-    const ForwardInput input{(at::arange(29, at::kLong) * (37 + again)).remainder(200).view({1, 29}).to(device_)};
+    const auto tokens_BS = (at::arange(29, at::kLong) * (37 + again)).remainder(200).view({1, 29}).to(device_);
+    const ForwardInput input{tokens_BS, {}, {}};
     EXPECT_TRUE(at::equal(streamed->forward(input).cpu(), held->forward(input).cpu()));
   }
 }

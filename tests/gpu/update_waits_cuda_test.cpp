@@ -8,8 +8,8 @@
 #include "tests/support/device_waits.h"
 #include "tests/support/golden_backbones.h"
 #include "tests/support/plugins.h"
-#include "tests/support/rollouts.h"
 #include "tests/support/support.h"
+#include "tests/support/tiny_model.h"
 #include "tests/support/updates.h"
 
 #include <gmock/gmock.h>
