@@ -10,6 +10,7 @@
 #include <core/io/checkpoint_weights.h>
 #include <core/io/file_error.h>
 #include <core/io/json.h>
+#include <core/kernels/product.h>
 #include <core/nn/packed_weights.h>
 
 #include <ATen/core/grad_mode.h>
@@ -191,6 +192,10 @@ std::int64_t parameter_count(const Model& model) {
 
 void prepare_device(const RunConfig& config) {
   const auto run = config.get<RunSettings>();
+  using enum kernels::Bfloat16Products;
+  kernels::use_bfloat16_products(run.bfloat16_products == "native"    ? kNative
+                                 : run.bfloat16_products == "widened" ? kWidened
+                                                                      : kernels::measured_bfloat16_products());
   use_threads(run.threads);
   if (run.is_deterministic()) use_deterministic_algorithms();
   device_of(config);

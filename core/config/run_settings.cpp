@@ -31,6 +31,11 @@ void RunSettings::declare(Parameters& parameters) {
   deterministic = parameters("deterministic", deterministic,
                              "a GPU adds in a fixed order, more slowly, and equal runs are equal to the last bit; on "
                              "the CPU they always are");
+  bfloat16_products = parameters(
+      "bfloat16_products", bfloat16_products.c_str(),
+      "how a CPU multiplies bfloat16 matrices: native, by its own instructions; widened to float32; auto, as "
+      "was faster on a processor of its kind    (drift doctor)",
+      one_of({kAuto, "native", "widened"}));
 }
 
 void ModelSettings::declare(Parameters& parameters) {

@@ -26,6 +26,9 @@ struct RunSettings {
   std::int64_t threads = 0;  ///< 0: as many as the process may
   double memory_gib = 0;     ///< 0: what is available
   bool deterministic = false;
+  std::string bfloat16_products = kAuto;
+
+  static constexpr const char* kAuto = "auto";
 
   bool on_cpu() const { return device == DeviceKind::kCpu; }
   /// On a GPU; the CPU always is.

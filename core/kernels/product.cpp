@@ -9,7 +9,10 @@
 #include <ATen/ops/mm.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstring>
+#include <iterator>
 #include <optional>
 
 #if defined(__x86_64__)
@@ -23,15 +26,21 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 struct Processor {
+  std::string vendor = "a processor";
   bool amx_bfloat16 = false;
   bool avx512_bfloat16 = false;
   bool avx512 = false;
 };
 
-Processor processor() {
+Processor ask_processor() {
   Processor has;
 #if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(0, &a, &b, &c, &d) != 0) {
+    char vendor[12];
+    std::memcpy(vendor, &b, 4), std::memcpy(vendor + 4, &d, 4), std::memcpy(vendor + 8, &c, 4);
+    has.vendor.assign(vendor, sizeof vendor);
+  }
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0) {
     has.avx512 = (b & bit_AVX512F) != 0;
     has.amx_bfloat16 = (d & (1u << 22)) != 0;
@@ -41,9 +50,21 @@ Processor processor() {
   return has;
 }
 
+const Processor& processor() {
+  static const Processor processor = ask_processor();
+  return processor;
+}
+
+/// Time of the widened product / time of LibTorch's, 512 rows, of processors with AVX-512 BF16 and without AMX. With
+/// AMX LibTorch's are taken, unmeasured; without either widened ones: 0.15 with AVX2.
+struct MeasuredRatio {
+  const char* vendor;
+  double widened_over_native;
+};
+constexpr MeasuredRatio kMeasured[] = {{"GenuineIntel", 0.62}, {"AuthenticAMD", 2.2}};
+
 std::atomic<Bfloat16Products>& chosen() {
-  static std::atomic<Bfloat16Products> products =
-      processor().amx_bfloat16 ? Bfloat16Products::kNative : Bfloat16Products::kWidened;
+  static std::atomic<Bfloat16Products> products = measured_bfloat16_products();
   return products;
 }
 
@@ -57,18 +78,18 @@ bool has_graph(const at::Tensor& x, const at::Tensor& weight) {
 
 // What follows was measured on one processor of each kind: docs/benchmarks.md, "Matrix products".
 
-/// Very few rows of bfloat16: with AVX-512 BF16 the weight need not be widened on its way from memory. (With AMX all
-/// products are native, unless a test asks for others.)
+/// Very few rows of bfloat16 where products are widened: with AVX-512 BF16 the weight need not be widened on its way
+/// from memory.
 bool is_faster_native(const at::Tensor& x_MK, const at::Tensor& weight_NK) {
-  static const bool has_instructions = processor().avx512_bfloat16 && !processor().amx_bfloat16;
   constexpr std::int64_t kMostRows = 8;
-  return has_instructions && x_MK.size(0) <= kMostRows && !has_graph(x_MK, weight_NK);
+  return processor().avx512_bfloat16 && !processor().amx_bfloat16 && x_MK.size(0) <= kMostRows &&
+         !has_graph(x_MK, weight_NK);
 }
 
 /// Few rows times a large float32 matrix: LibTorch's product is faster when the large matrix is its first operand,
 /// although the result must be turned then.
 bool is_faster_turned(const at::Tensor& x_MK, const at::Tensor& weight_NK) {
-  static const bool avx512 = processor().avx512;
+  const bool avx512 = processor().avx512;
   const std::int64_t least_rows = avx512 ? 8 : 2, most_rows = avx512 ? 32 : 128;
   constexpr std::int64_t kLeastElements = 1 << 18, kMostColumns = 1 << 14;
   return x_MK.is_cpu() && x_MK.scalar_type() == at::kFloat && x_MK.size(0) >= least_rows && x_MK.size(0) <= most_rows &&
@@ -106,11 +127,23 @@ struct WidenedProduct : torch::autograd::Function<WidenedProduct> {
 
 }  // namespace
 
+Bfloat16Products measured_bfloat16_products() {
+  using enum Bfloat16Products;
+  if (processor().amx_bfloat16) return kNative;
+  const auto* known = std::ranges::find(kMeasured, processor().vendor, &MeasuredRatio::vendor);
+  return processor().avx512_bfloat16 && known != std::end(kMeasured) && known->widened_over_native > 1 ? kNative
+                                                                                                       : kWidened;
+}
+
+std::string processor_kind() {
+  return processor().vendor + (processor().amx_bfloat16      ? " with AMX"
+                               : processor().avx512_bfloat16 ? " with AVX-512 BF16"
+                                                             : " without bfloat16 instructions");
+}
+
 Bfloat16Products bfloat16_products() { return chosen().load(std::memory_order_relaxed); }
 
-ScopedBfloat16Products::ScopedBfloat16Products(Bfloat16Products products) : before_(chosen().exchange(products)) {}
-
-ScopedBfloat16Products::~ScopedBfloat16Products() { chosen() = before_; }
+void use_bfloat16_products(Bfloat16Products products) { chosen() = products; }
 
 at::Tensor product(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& added) {
   if (is_widened(x_MK) && !is_faster_native(x_MK, weight_NK))

@@ -4,6 +4,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <string>
+
 namespace drift::kernels {
 
 /// How the CPU multiplies bfloat16 matrices.
@@ -13,21 +15,15 @@ enum class Bfloat16Products {
              ///< instructions for them; sums are rounded once
 };
 
-/// Native where the processor has AMX. Elsewhere the widened products are faster: by 1.7 times with AVX-512 BF16, by
-/// ten times without any bfloat16 instructions (docs/benchmarks.md).
+/// The faster of both on a processor of this kind, by what was measured (docs/benchmarks.md, "Matrix products").
+Bfloat16Products measured_bfloat16_products();
+
+/// What decides it: "AuthenticAMD with AVX-512 BF16".
+std::string processor_kind();
+
+/// In use, in all threads: the measured ones, until a run says otherwise.
 Bfloat16Products bfloat16_products();
-
-/// Replaces what bfloat16_products() says, in all threads: for tests and comparisons. One at a time.
-class ScopedBfloat16Products {
- public:
-  explicit ScopedBfloat16Products(Bfloat16Products products);
-  ~ScopedBfloat16Products();
-  ScopedBfloat16Products(const ScopedBfloat16Products&) = delete;
-  ScopedBfloat16Products& operator=(const ScopedBfloat16Products&) = delete;
-
- private:
-  Bfloat16Products before_;
-};
+void use_bfloat16_products(Bfloat16Products products);
 
 /// x W^T, plus `added` ([M, N] or [N]) if it is defined: [M, N]. Differentiable; what does not require a gradient gets
 /// none computed.

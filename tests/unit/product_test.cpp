@@ -18,7 +18,13 @@
 namespace drift::kernels::product_test {
 namespace {
 
-constexpr auto kWidened = Bfloat16Products::kWidened, kNative = Bfloat16Products::kNative;
+constexpr auto kWidened = Bfloat16Products::kWidened;
+
+struct WidenedProducts {
+  WidenedProducts() { use_bfloat16_products(kWidened); }
+  ~WidenedProducts() { use_bfloat16_products(before); }
+  const Bfloat16Products before = bfloat16_products();
+};
 
 at::Tensor random(at::IntArrayRef sizes, at::ScalarType type = at::kBFloat16) {
   return at::randn(sizes, at::TensorOptions(at::kFloat)).to(type);
@@ -36,7 +42,7 @@ void expect_rounded(const at::Tensor& found, const at::Tensor& exact) {
 class Product : public testing::TestWithParam<std::tuple<std::int64_t, std::int64_t, std::int64_t>> {
  protected:
   const std::int64_t m = std::get<0>(GetParam()), n = std::get<1>(GetParam()), k = std::get<2>(GetParam());
-  const ScopedBfloat16Products widened{kWidened};
+  const WidenedProducts widened;
   const at::Tensor x = random({m, k}), weight = random({n, k}), gradient = random({m, n});
   const at::Tensor wide_x = x.to(at::kDouble), wide_weight = weight.to(at::kDouble),
                    wide_gradient = gradient.to(at::kDouble);
@@ -85,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Product,
                                          std::tuple{1100, 40, 24}));
 
 TEST(Products, DoNotDependOnTheThreads) {
-  const ScopedBfloat16Products widened(kWidened);
+  const WidenedProducts widened;
   const int before = at::get_num_threads();
   for (const std::int64_t rows : {1, 3, 8, 90}) {
     for (const auto& [columns, width] : {std::pair{5000, 130}, {70, 9000}, {4096, 1024}}) {
@@ -117,7 +123,7 @@ TEST(Products, OfRowsThatThreadsShareAreThoseOfOneThread) {
 }
 
 TEST(Products, OfFrozenWeightsComputeNoGradientForThem) {
-  const ScopedBfloat16Products widened(kWidened);
+  const WidenedProducts widened;
   const auto x = random({4, 8}).set_requires_grad(true), weight = random({6, 8});
   const auto out = product(x, weight);
   out.sum().backward();
