@@ -189,7 +189,7 @@ def decoding(machine):
 
 
 def updates(machine):
-    dtype = ["--dtype", "bfloat16", "--rounds", "1" if machine.rehearse else "3", "--memory-budget-mib", "16384", "--algorithm"]
+    dtype = ["--dtype", "bfloat16", "--rounds", "1" if machine.rehearse else "3", "--algorithm"]
     layers = 2 if machine.rehearse else 4
     all_weights, problems = compare(machine, "update", "update_bench", checkpoint(machine, layers), 120, *dtype, "rldf", "d1", "espo")
     adapters, more = compare(machine, "update.adapters", "update_bench", checkpoint(machine), 100, *dtype, "rldf", "--set", "adapter.kind=lora",

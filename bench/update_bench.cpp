@@ -3,7 +3,7 @@
 // group, prompt 128, response 256; advantages are given, denoising steps made up.
 //
 //   build/release/bench/update_bench [--shape head_heavy balanced] [--dtype float32 bfloat16] [--algorithm NAME…]
-//                                    [--rounds 1] [--set KEY=VALUE…] [--memory-budget-mib 512] [--drift-only]
+//                                    [--rounds 1] [--set KEY=VALUE…] [--memory-budget-mib N] [--drift-only]
 //                                    [--device cpu] [--json FILE]
 //
 // Each side is a separate process with its own weights; they take turns. Share: of the rate of a square matrix product
@@ -21,9 +21,11 @@
 #include "bench/update_case.h"
 
 #include <core/base/device.h>
+#include <core/base/memory.h>
 #include <core/base/phase_timer.h>
 #include <core/base/threads.h>
 #include <core/ranks/ranks.h>
+#include <core/train/memory_plan.h>
 
 #include <drift/export.h>
 
@@ -60,7 +62,7 @@ Settings settings_from(int count, char** arguments) {
   settings.add_to(known);
   auto add = known.add_options();
   add("algorithm", list_option(settings.algorithms, names));
-  add("memory-budget-mib", options::value(&settings.memory_budget_mib)->default_value(512));
+  add("memory-budget-mib", options::value(&settings.memory_budget_mib)->default_value(0));
   add("gradients", options::value(&settings.gradients));
   options::variables_map values;
   options::store(options::parse_command_line(count, arguments, known), values);
@@ -111,7 +113,14 @@ double largest_difference(const std::string& path, const std::vector<at::Tensor>
 class Server {
  public:
   Server(const Settings& settings, const UpdateShape& shape, at::ScalarType type, at::Device device)
-      : settings_(settings), type_(type), device_(device), cases_(shape, type, device, settings.assignments) {}
+      : settings_(settings), type_(type), device_(device), cases_(shape, type, device, settings.assignments) {
+    const TrainedSizes sizes(cases_.model());  // as of a run that trains all weights
+    budget_ = settings.memory_budget_mib << 20;
+    if (budget_ == 0) {
+      budget_ = default_memory_budget(
+          *total_memory(device), weight_bytes(cases_.model()) + sizes.masters + 3 * sizes.wide_bytes, device.is_cpu());
+    }
+  }
 
   /// "NAME": time one update. "NAME first": also memory, and the gradients go to the file or are compared with it.
   Json answer(const std::string& name, bool first) {
@@ -123,6 +132,7 @@ class Server {
     Json json;
     json["views"] = one->plan.response_F.size(0);
     json["rate"] = product_rate(type_, device_, device_.is_cpu() ? 2048 : 2 * cases_.shape().hidden);
+    json["budget"] = budget_ >> 20;
     if (first) ::malloc_trim(0);
 
     const MemoryPeak memory(device_);
@@ -150,7 +160,7 @@ class Server {
       one.batch.reference =
           score_views(alone, cases_.model(), cases_.trajectories(), one.plan, all_views(one.plan), one.needs.entropy);
     json["reference"] = timer.seconds();
-    auto gradient = policy_gradient(alone, cases_.model(), *one.loss, one.batch, settings_.memory_budget_mib << 20);
+    auto gradient = policy_gradient(alone, cases_.model(), *one.loss, one.batch, budget_);
     json["forward"] = gradient.seconds.forward;
     json["head"] = gradient.seconds.head;
     json["loss"] = gradient.seconds.loss;
@@ -165,6 +175,7 @@ class Server {
   const at::ScalarType type_;
   const at::Device device_;
   UpdateCases cases_;
+  std::int64_t budget_ = 0;
 };
 
 void serve(const Settings& settings, at::Device device) {
@@ -225,9 +236,10 @@ void measure(const Settings& settings, const std::string& name, Json result, Cou
   if (first["targets_with_gradient"] == 0)
     throw std::runtime_error(name + ": the loss has no gradient, so this is no update");
   const double operations = first["operations"];
-  std::printf("\n%s: %d views, %d contexts%s; %.0f GFLOP needed, products at %.0f GFLOP/s\n", name.c_str(),
-              first["views"].get<int>(), first["rows"].get<int>(), first["two_pass"].get<bool>() ? ", TWO PASSES" : "",
-              operations * 1e-9, ours.back()["rate"].get<double>() * 1e-9);
+  std::printf("\n%s: %d views, %d contexts%s; %.0f GFLOP needed, products at %.0f GFLOP/s, budget %d MiB\n",
+              name.c_str(), first["views"].get<int>(), first["rows"].get<int>(),
+              first["two_pass"].get<bool>() ? ", TWO PASSES" : "", operations * 1e-9,
+              ours.back()["rate"].get<double>() * 1e-9, first["budget"].get<int>());
   const bool on_cpu = settings.device == "cpu";
   print_side("Drift", ours, first, operations, on_cpu);
   const auto strict =
@@ -270,11 +282,10 @@ void run(int count, char** arguments) {
   for (const std::string& shape : settings.shapes) {
     for (const std::string& type : settings.types) {
       const UpdateShape size = update_shape(shape);
-      std::printf(
-          "\n== %s, %s: %lld layers, hidden %lld, inner %lld, vocabulary %lld; %s, %d threads, budget %lld MiB\n",
-          shape.c_str(), type.c_str(), static_cast<long long>(size.layers), static_cast<long long>(size.hidden),
-          static_cast<long long>(size.inner), static_cast<long long>(size.vocabulary), settings.device.c_str(),
-          settings.threads, static_cast<long long>(settings.memory_budget_mib));
+      std::printf("\n== %s, %s: %lld layers, hidden %lld, inner %lld, vocabulary %lld; %s, %d threads\n", shape.c_str(),
+                  type.c_str(), static_cast<long long>(size.layers), static_cast<long long>(size.hidden),
+                  static_cast<long long>(size.inner), static_cast<long long>(size.vocabulary), settings.device.c_str(),
+                  settings.threads);
       const auto side = [&](const std::string& name) {
         auto list = settings.arguments(name, shape, type);
         for (const auto& word : {std::string("--memory-budget-mib"), std::to_string(settings.memory_budget_mib),

@@ -36,6 +36,12 @@ std::optional<std::int64_t> available_memory(at::Device device) {
   return available;
 }
 
+std::optional<std::int64_t> total_memory(at::Device device) {
+  if (!device.is_cpu()) return static_cast<std::int64_t>(at::accelerator::getMemoryInfo(device.index()).second);
+  const auto total = kilobytes_of("/proc/meminfo", "MemTotal"), limit = number_in("/sys/fs/cgroup/memory.max");
+  return total && limit ? std::min(*total, *limit) : total;
+}
+
 std::int64_t resident_memory() { return kilobytes_of("/proc/self/status", "VmRSS").value_or(0); }
 
 }  // namespace drift

@@ -1,6 +1,8 @@
+#include <core/base/device.h>
 #include <core/base/share_folder.h>
 #include <core/boundary/method_name.h>
 #include <core/cli/data_source.h>
+#include <core/cli/memory_check.h>
 #include <core/cli/printing.h>
 #include <core/io/atomic.h>
 #include <core/lab/claims/claims_page.h>
@@ -184,7 +186,7 @@ fs::path claims_folder(const ClaimsOptions& options) {
 }
 
 int test_claims(const ClaimsOptions& options) {
-  const LoadedClaims loaded = load_claims(options);
+  LoadedClaims loaded = load_claims(options);
   const RunConfig& config = loaded.run.config;
   RunHost& host = loaded.run.host();
   prepare_device(config);
@@ -192,6 +194,8 @@ int test_claims(const ClaimsOptions& options) {
   const RunPrompts prompts(loaded.run, shapes.traits());
   auto task = open_training_task(host, config, prompts.encoder);
   Ranks alone;
+  settle_memory_budget(loaded.run.config, memory_budget_mib(alone, host, config, *shapes.model(),
+                                                            run_device(config.get<RunSettings>().device_name())));
   const auto model = open_initial_model(alone, shapes);
   const ClaimBatches batches(host, config, *model, prompts.encoder, std::move(task.task));
 

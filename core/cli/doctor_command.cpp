@@ -1,17 +1,20 @@
 #include <core/base/child_process.h>
 #include <core/base/component_host.h>
 #include <core/base/device.h>
+#include <core/base/phase_timer.h>
 #include <core/base/thread_limits.h>
 #include <core/boundary/made.h>
 #include <core/cli/load_run.h>
 #include <core/cli/printing.h>
 #include <core/kernels/product.h>
 #include <core/ranks/launch.h>
+#include <core/report/format.h>
 
 #include <drift/abi.h>
 #include <drift/reward.h>
 
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <ATen/ops/ones.h>
 #include <c10/core/Device.h>
 
 #include <dlfcn.h>
@@ -82,9 +85,28 @@ Finding check_threads() {
   return ok("threads", text);
 }
 
+/// GFLOP/s of a product of bfloat16 matrices, the best of a few.
+double product_rate(kernels::Bfloat16Products products) {
+  constexpr std::int64_t kRows = 512, kColumns = 3072, kInner = 1024;
+  kernels::use_bfloat16_products(products);
+  const auto x = at::ones({kRows, kInner}, at::kBFloat16), weight = at::ones({kColumns, kInner}, at::kBFloat16);
+  double best = 0;
+  for (int round = 0; round < 4; ++round) {
+    const PhaseTimer timer;
+    kernels::product(x, weight);
+    best = std::max(best, 2e-9 * static_cast<double>(kRows * kColumns * kInner) / timer.seconds());
+  }
+  return best;
+}
+
 Finding check_products() {
-  const bool native = kernels::bfloat16_products() == kernels::Bfloat16Products::kNative;
-  return ok("products", native ? "bfloat16 by AMX" : "bfloat16 widened to float32: this processor has no AMX");
+  using enum kernels::Bfloat16Products;
+  const auto measured = kernels::measured_bfloat16_products();
+  const double native = product_rate(kNative), widened = product_rate(kWidened);
+  kernels::use_bfloat16_products(measured);
+  return ok("products", std::string("bfloat16 ") + (measured == kNative ? "native" : "widened to float32") + ": " +
+                            kernels::processor_kind() + "; now native " + format_decimal(native, 0) +
+                            " GFLOP/s, widened " + format_decimal(widened, 0) + "    (run.bfloat16_products)");
 }
 
 /// Several processes to a run; one needs none of it.

@@ -159,7 +159,7 @@ Tokenizer tokenizer_of(const fs::path& folder, const ModelTraits& traits, std::v
 
 /// What run_dry() does on the first of the processes that a launcher has started.
 int print_plan(const Ranks& ranks, const TrainingOptions& options, bool json, const MakeComponents& make_components) {
-  const LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
+  LoadedRun run = load_run(options.config, ConfigPurpose::kTrain);
   const RunConfig& config = run.config;
   DryRun dry;
   dry.ranks = run_sharding(ranks, config);
@@ -171,6 +171,9 @@ int print_plan(const Ranks& ranks, const TrainingOptions& options, bool json, co
   const ModelShapes model(run.host(), config, WhichAdapters::kAll);
   const Model& shapes = *model.model();
   dry.notes = config.warnings();
+  if (leaves_memory_budget(config)) {
+    dry.notes.push_back(settle_memory_budget(run.config, memory_budget_mib(ranks, run.host(), config, shapes, device)));
+  }
   if (!config.get<ModelSettings>().random_weights) {
     if (CheckpointWeights::exist_in(folder)) {
       check_parameters(folder, has_adapter(config) ? base_parameters(shapes) : shapes.parameters());

@@ -230,6 +230,14 @@ std::filesystem::path default_sweep_folder(const SweepPlan& plan) {
   return std::filesystem::path("runs") / plan.file.name;
 }
 
+std::optional<Parameter::Value> recorded_value(const std::filesystem::path& config, const std::string& key) {
+  if (!std::filesystem::exists(config)) return std::nullopt;
+  for (const ConfigLayer& layer : load_document(config, {}).layers) {
+    if (const auto leaf = layer.leaves.find(key); leaf != layer.leaves.end()) return leaf->second.value;
+  }
+  return std::nullopt;
+}
+
 WatchedSettings recorded_settings(const std::filesystem::path& config) {
   WatchedSettings settings;
   std::map<std::string, Parameter::Value> alarms;

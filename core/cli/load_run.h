@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -110,6 +111,9 @@ LoadedSweep load_sweep(const ConfigOptions& options);
 
 /// Where `drift sweep` puts what it makes unless --out says otherwise.
 std::filesystem::path default_sweep_folder(const SweepPlan& plan);
+
+/// A value of a run's own config.toml; nothing where it has none.
+std::optional<Parameter::Value> recorded_value(const std::filesystem::path& config, const std::string& key);
 
 /// What is needed of a run's own config.toml to look at the run: no plugin, no check. The defaults where the run is
 /// older than the keys, or has no such file. @throws ConfigError

@@ -59,6 +59,16 @@ const ResolvedValue* RunConfig::find(std::string_view key) const {
   return found == section->values.end() ? nullptr : &*found;
 }
 
+void RunConfig::settle(std::string_view key, const Parameter::Value& value, const std::string& why) {
+  const auto section = std::ranges::find(sections_, section_of(key), &ResolvedSection::name);
+  std::vector<Parameter> declared;
+  for (ResolvedValue& one : section->values) {
+    if (one.name == name_of(key)) one.value = value, one.origin = {Origin::Kind::kDerived, why, {}, {}};
+    declared.emplace_back(one.name, false, "").default_value = one.value;
+  }
+  section->params = Parameters(declared);
+}
+
 std::string RunConfig::component(std::string_view name) const { return section(name).get<std::string>("name"); }
 
 std::vector<std::string> RunConfig::warnings(bool file_is_known) const {

@@ -65,6 +65,10 @@ class RunConfig {
   /// "train.learning_rate"; null if it is none of the run's.
   const ResolvedValue* find(std::string_view key) const;
 
+  /// Replaces a value that was left to the machine by what the machine decides, so that the run's own file has it.
+  /// @param why  its origin
+  void settle(std::string_view key, const Parameter::Value& value, const std::string& why);
+
   /// Values that have no effect, since the component that was chosen later does not take them; evaluation that may no
   /// longer be greedy for that reason; and the preset's notes on values that the run takes from it (one that a file or
   /// the command line sets is the user's own).

@@ -92,7 +92,11 @@ void SharedTrainingSettings::declare(Parameters& parameters) {
                                 "steps between two checkpoints, 0 = only at the end", at_least(0));
   keep_checkpoints = parameters("keep_checkpoints", keep_checkpoints, "latest checkpoints to keep", at_least(1));
   memory_budget =
-      parameters("memory_budget_mib", memory_budget >> 20, "memory that a micro-batch may take, in MiB", at_least(1))
+      parameters(
+          "memory_budget_mib", memory_budget >> 20,
+          "memory that a micro-batch may take, in MiB; 0 = of the device's memory less weights and states a half, "
+          "on the CPU a quarter, rounded down to a power of two",
+          at_least(0))
       << 20;
   adamw.declare(parameters);
 }

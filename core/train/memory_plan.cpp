@@ -13,6 +13,7 @@
 #include <ATen/OpMathType.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace drift {
 namespace {
@@ -27,6 +28,10 @@ constexpr std::int64_t kLiveQuarters = 3;
 // LibTorch on a device: context, library handles and their workspaces.
 constexpr std::int64_t kDeviceProgram = std::int64_t{700} << 20;
 constexpr std::int64_t kOffloadBuffers = std::int64_t{2} << 23;  // elements, core/update/optimizer.cpp
+
+AdamwSettings adamw_of(const RunConfig& config) {
+  return config.has("train") ? config.get<TrainSettings>().adamw : config.get<PretrainSettings>().adamw;
+}
 
 class MemoryPlanner {
  public:
@@ -62,7 +67,7 @@ class MemoryPlanner {
     weights();
     if (needs.reference) reference();
     optimizer("");
-    if (!has_value_model(config_)) return;
+    if (!config_.has("value") || !has_value_model(config_)) return;
     // Its gradients and activations take turns with the policy's, which are as large.
     add(plan_.device.always, "value model", weight_bytes(shapes_), "[value]");
     optimizer("value model's ");
@@ -115,13 +120,13 @@ class MemoryPlanner {
   }
 
   void optimizer(const std::string& whose) {
-    const auto train = config_.get<TrainSettings>();
-    const bool away = !on_cpu_ && train.adamw.offload;
+    const AdamwSettings adamw = adamw_of(config_);
+    const bool away = !on_cpu_ && adamw.offload;
     MemoryOfPlace& place = away ? plan_.host : plan_.device;
     const std::int64_t masters = share(away ? trained_.wide_bytes : trained_.masters, Shard::kOptimizer);
     if (masters > 0) add(place.always, whose + "master weights", masters, "float32");
     add(place.always, whose + "AdamW's moments", share(trained_.moment_bytes(config_), Shard::kOptimizer),
-        train.adamw.narrow_moments ? "bfloat16, two" : "float32, two");
+        adamw.narrow_moments ? "bfloat16, two" : "float32, two");
     if (away) {
       const std::int64_t element = static_cast<std::int64_t>(shapes_.lm_head_VH().element_size());
       add(place.always, "buffers", kOffloadBuffers * (4 + element), "gradients and weights on their way");
@@ -240,7 +245,7 @@ TrainedSizes::TrainedSizes(const Model& shapes) {
 }
 
 std::int64_t TrainedSizes::moment_bytes(const RunConfig& config) const {
-  const bool narrow = config.get<TrainSettings>().adamw.narrow_moments;
+  const bool narrow = adamw_of(config).narrow_moments;
   return narrow ? 2 * 2 * elements : 2 * wide_bytes;
 }
 
@@ -250,6 +255,12 @@ MemoryPlan plan_memory(const RunConfig& config, const Model& shapes, const Memor
 
 std::int64_t least_memory(const RunConfig& config, const Model& shapes, const LossNeeds& needs, const Sharding& ranks) {
   return MemoryPlanner(config, shapes, ranks).least(needs);
+}
+
+std::int64_t default_memory_budget(std::int64_t total, std::int64_t least, bool on_cpu) {
+  constexpr std::int64_t kLeastBudget = std::int64_t{64} << 20;
+  const std::int64_t share = (total - least) / (on_cpu ? 4 : 2);  // a CPU's memory is also that of other programs
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max(share, kLeastBudget))));
 }
 
 }  // namespace drift

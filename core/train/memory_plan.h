@@ -81,4 +81,9 @@ MemoryPlan plan_memory(const RunConfig& config, const Model& shapes, const Memor
 std::int64_t least_memory(const RunConfig& config, const Model& shapes, const LossNeeds& needs,
                           const Sharding& ranks = {});
 
+/// Of a run whose file has none. A power of two, since machines of one kind differ by a little.
+/// @param total  what the run's device has, whatever runs there
+/// @param least  least_memory() of the run
+std::int64_t default_memory_budget(std::int64_t total, std::int64_t least, bool on_cpu);
+
 }  // namespace drift

@@ -77,6 +77,7 @@ TEST_F(Memory, ThePlanForAGpuHasTwoPlaces) {
   const std::string gpu = "--device cuda --dtype bfloat16 --set run.memory_gib=80 ";
   const auto all = plan(gpu), away = plan(gpu + "--set 'train.offload=\"optimizer\"'");
   EXPECT_EQ(all["memory"]["available"], std::int64_t{80} << 30);
+  EXPECT_THAT(all["notes"].dump(), HasSubstr("train.memory_budget_mib = 32768: "));
   EXPECT_FALSE(all["host_memory"].contains("master weights"));
   EXPECT_FALSE(away["memory"].contains("master weights"));
   EXPECT_EQ(away["host_memory"]["master weights"], all["memory"]["master weights"]);
@@ -119,6 +120,44 @@ TEST_F(Memory, ALargeModelIsPlannedForAGpuThatIsNotHere) {
   EXPECT_GT(planned["memory"]["together"].get<std::int64_t>(), std::int64_t{141} << 30);
   EXPECT_THAT(planned["does_not_fit"].dump(), HasSubstr("memory needed"));
   EXPECT_THAT(planned["notes"].dump(), HasSubstr("there are no weights in"));
+}
+
+/// The recorded value of a run.
+std::string recorded(const fs::path& run, const std::string& key) {
+  std::istringstream lines(read_file(run / "config.toml"));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(key + " ")) return line.substr(line.find('=') + 2, line.find("  #") - line.find('=') - 2);
+  }
+  return "";
+}
+
+std::int64_t recorded_budget(const fs::path& run) { return std::stoll(recorded(run, "memory_budget_mib")); }
+
+TEST_F(Memory, ABudgetByTheDevicesMemoryIsKeptByAResume) {
+  const std::string small = "--set run.memory_gib=1 ", large = "--set run.memory_gib=5 ";
+  const auto begun = train("budget", small + "--steps 1");
+  ASSERT_THAT(begun, prints());
+  EXPECT_THAT(begun.output, HasSubstr("train.memory_budget_mib = 128: a share of the device's memory"));
+  EXPECT_EQ(recorded_budget(path("budget")), 128);
+  ASSERT_THAT(train("budget", large + "--steps 2 --resume"), prints());
+  EXPECT_EQ(recorded_budget(path("budget")), 128) << "the order of sums would change";
+  ASSERT_THAT(train("larger", large + "--steps 1"), prints());
+  EXPECT_EQ(recorded_budget(path("larger")), 1024);
+  ASSERT_THAT(train("given", small + "--steps 1 --set train.memory_budget_mib=77"), prints());
+  EXPECT_EQ(recorded_budget(path("given")), 77);
+}
+
+TEST_F(Memory, HowBfloat16IsMultipliedIsKeptByAResume) {
+  const std::string bfloat16 = "--dtype bfloat16 ";
+  ASSERT_THAT(train("by_the_machine", bfloat16 + "--steps 1"), prints());
+  const std::string own = recorded(path("by_the_machine"), "bfloat16_products");
+  EXPECT_THAT(own, AnyOf(StartsWith("\"native\""), StartsWith("\"widened\"")));
+  const std::string other = own.starts_with("\"native\"") ? "widened" : "native";
+  ASSERT_THAT(train("other", bfloat16 + "--steps 1 --set 'run.bfloat16_products=\"" + other + "\"'"), prints());
+  ASSERT_THAT(train("other", bfloat16 + "--steps 2 --resume"), prints());
+  EXPECT_THAT(recorded(path("other"), "bfloat16_products"), StartsWith("\"" + other + "\""));
+  ASSERT_THAT(train("wide", "--steps 1"), prints());
+  EXPECT_THAT(recorded(path("wide"), "bfloat16_products"), StartsWith("\"auto\"")) << "nothing follows from it";
 }
 
 TEST_F(Memory, JsonIsOfThePlanAlone) {

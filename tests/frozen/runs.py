@@ -23,6 +23,7 @@ SETTINGS = {
     "filter.success_low": 0.0, "filter.success_high": 1.0,
     "train.steps": 2, "train.prompts_per_step": 6, "train.group_size": 6, "train.inner_iterations": 2,
     "train.learning_rate": 1e-3, "train.checkpoint_every": 2,
+    "train.memory_budget_mib": 1024,
     "evaluation.items": 8, "evaluation.every": 2, "evaluation.rollout.temperature": 0.0,
 }
 ADAPTER = {"adapter.kind": "lora", "adapter.rank": 4, "adapter.alpha": 8, "adapter.dropout": 0.1}

@@ -302,4 +302,12 @@ learning_rate = 1e-4
   EXPECT_THAT(first, testing::ContainsRegex("\ntau += inf  "));
 }
 
+TEST_F(Config, WhatTheMachineDecidesIsInTheRunsFile) {
+  RunConfig config = resolve_text("");
+  config.settle("train.memory_budget_mib", std::int64_t{4096}, "by the machine");
+  EXPECT_EQ(config.get<TrainSettings>().memory_budget, std::int64_t{4096} << 20);
+  EXPECT_EQ(config.get<TrainSettings>().steps, resolve_text("").get<TrainSettings>().steps);
+  EXPECT_THAT(config.resolved_toml(), testing::ContainsRegex("\nmemory_budget_mib += 4096 .*# by the machine\n"));
+}
+
 }  // namespace drift::config_resolve_test

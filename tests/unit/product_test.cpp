@@ -8,6 +8,7 @@
 #include <drift/parallel.h>
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/mm.h>
 #include <ATen/ops/randn.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -89,6 +90,18 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Product,
                          testing::Values(std::tuple{1, 1, 1}, std::tuple{1, 300, 70}, std::tuple{7, 33, 65},
                                          std::tuple{64, 100, 31}, std::tuple{65, 17, 4099}, std::tuple{3, 9000, 40},
                                          std::tuple{1100, 40, 24}));
+
+TEST(Products, AreThoseThatARunAsksFor) {
+  const auto x = random({300, 700}), weight = random({90, 700});
+  const auto widened = [&] {
+    const WidenedProducts scope;
+    return product(x, weight);
+  }();
+  const WidenedProducts restored;
+  use_bfloat16_products(Bfloat16Products::kNative);
+  EXPECT_TRUE(product(x, weight).equal(at::mm(x, weight.t())));
+  expect_rounded(product(x, weight), widened.to(at::kDouble));
+}
 
 TEST(Products, DoNotDependOnTheThreads) {
   const WidenedProducts widened;
