@@ -93,14 +93,13 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Product,
 
 TEST(Products, AreThoseThatARunAsksFor) {
   const auto x = random({300, 700}), weight = random({90, 700});
-  const auto widened = [&] {
-    const WidenedProducts scope;
-    return product(x, weight);
-  }();
-  const WidenedProducts restored;
+  const WidenedProducts widened;
+  const auto in_float32 = product(x, weight);
   use_bfloat16_products(Bfloat16Products::kNative);
   EXPECT_TRUE(product(x, weight).equal(at::mm(x, weight.t())));
-  expect_rounded(product(x, weight), widened.to(at::kDouble));
+  const auto exact = x.to(at::kDouble).mm(weight.to(at::kDouble).t());
+  expect_rounded(in_float32, exact);
+  expect_rounded(product(x, weight), exact);
 }
 
 TEST(Products, DoNotDependOnTheThreads) {
