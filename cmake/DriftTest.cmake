@@ -49,6 +49,12 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${nightly_list})
 file(STRINGS ${nightly_list} DRIFT_NIGHTLY_TESTS REGEX "^[a-z]")
 list(TRANSFORM DRIFT_NIGHTLY_TESTS REPLACE ":.*" "")
 
+# Of every entry.
+set(DRIFT_TEST_ENVIRONMENT DRIFT_BIN=${CMAKE_BINARY_DIR}/bin/drift DRIFT_SOURCE_DIR=${CMAKE_SOURCE_DIR}
+    DRIFT_BUILD_DIR=${CMAKE_BINARY_DIR} OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive)
+# Nothing passed, and GoogleTest's list of skipped tests ends the output (a list of failed ones would follow it).
+set(DRIFT_TEST_SKIPPED "PASSED  . 0 tests.[\n]+(.  SKIPPED . [^\n]*[\n]+)+$")
+
 # The entries of one file, with the caller's arguments.
 function(_drift_add_test_entries program name)
   foreach(setting LABELS TIMEOUT)
@@ -83,12 +89,9 @@ function(_drift_add_test_entries program name)
       list(APPEND environment "CMAKE_CXX_COMPILER_LAUNCHER=${DRIFT_CCACHE}" CCACHE_BASEDIR=/tmp
            CCACHE_NOHASHDIR=1)
     endif()
-    # Skipped: nothing passed, and GoogleTest's list of skipped tests ends the output (a list of failed ones would follow
-    # it).
     set_tests_properties(${entry} PROPERTIES
-      LABELS "${labels}" TIMEOUT ${arg_TIMEOUT}
-      SKIP_REGULAR_EXPRESSION "PASSED  . 0 tests.[\n]+(.  SKIPPED . [^\n]*[\n]+)+$"
-      ENVIRONMENT "${environment};DRIFT_BIN=${CMAKE_BINARY_DIR}/bin/drift;DRIFT_SOURCE_DIR=${CMAKE_SOURCE_DIR};DRIFT_BUILD_DIR=${CMAKE_BINARY_DIR};OMP_NUM_THREADS=2;OMP_WAIT_POLICY=passive;${${name}_ENVIRONMENT}")
+      LABELS "${labels}" TIMEOUT ${arg_TIMEOUT} SKIP_REGULAR_EXPRESSION "${DRIFT_TEST_SKIPPED}"
+      ENVIRONMENT "${environment};${DRIFT_TEST_ENVIRONMENT};${${name}_ENVIRONMENT}")
     if(trains AND NOT name STREQUAL "base_checkpoint_test")
       set_tests_properties(${entry} PROPERTIES FIXTURES_REQUIRED base_checkpoint)
     endif()

@@ -28,10 +28,12 @@ class JoinedRanks final : public testing::Environment {
   /// Tensors on the CPU go the way of those on GPUs, whose NCCL is host_nccl/.
   static void exchange_as_on_gpus() {
     Ranks& ranks = all_ranks();
+    const DeviceExchangeLibrary& library = *drift_device_exchange_library();
+    std::string id(DeviceExchangeLibrary::kIdBytes, '\0');
+    if (ranks.is_first()) library.new_id(id.data());
+    id = ranks.broadcast(id);
     DeviceExchange* exchange = nullptr;
-    const std::string id(DeviceExchangeLibrary::kIdBytes, '\0');
-    drift_device_exchange_library()->join(id.data(), static_cast<int>(ranks.rank()), static_cast<int>(ranks.size()),
-                                          &exchange);
+    library.join(id.data(), static_cast<int>(ranks.rank()), static_cast<int>(ranks.size()), &exchange);
     ranks.exchange_by(std::unique_ptr<DeviceExchange>(exchange));
   }
   void TearDown() override { all_ranks().leave(); }

@@ -1,8 +1,7 @@
 #pragma once
 
-// The part of NCCL that core/ranks/nccl uses, in the memory of hosts: the ranks of the run exchange it as they exchange
-// whatever is on CPUs (host_nccl.cpp). Where NCCL would wait for ever, because the ranks make different calls, this is
-// an error.
+// The part of NCCL that core/ranks/nccl uses, between processes of one host in memory that they share (host_nccl.cpp).
+// Where NCCL would wait for ever, because the ranks make different calls, this is an error.
 
 #include <cuda_runtime_api.h>
 
@@ -13,7 +12,7 @@ struct ncclUniqueId {
 };
 struct HostNcclRanks;
 using ncclComm_t = HostNcclRanks*;
-enum ncclResult_t { ncclSuccess, ncclInvalidUsage };
+enum ncclResult_t { ncclSuccess, ncclSystemError, ncclInvalidUsage };
 enum ncclDataType_t { ncclFloat32, ncclFloat64, ncclBfloat16 };
 enum ncclRedOp_t { ncclSum };
 
