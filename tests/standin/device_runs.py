@@ -42,7 +42,7 @@ def device_runs():
     add("adapters-without-dropout", {"adapter.dropout": 0.0}, like="adapters")
     add("offload-optimizer", {"train.offload": "optimizer", "train.steps": 2})
     add("clipped", {"train.gradient_clip": 0.1})
-    add("small-budget", {"train.memory_budget_mib": 1})
+    add("small-budget", {"train.memory_budget_mib": 4})
     add("resumed", {"train.steps": 2}, do=stop_and_resume)
     add("pretrained", {"pretrain.steps": 3, "pretrain.batch_size": 8, "pretrain.response_length": 20}, do=pretrain)
     add("generate", {}, do=printing("generate", "llada", "--config", "{name}.toml", "--token-ids", "6,5,5,5,4"))

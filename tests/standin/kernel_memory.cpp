@@ -27,5 +27,3 @@ EXPORTED void* drift_standin_use(const void* pointer, bool writes, const char* k
   use(pointer, writes ? Access::kWrite : Access::kRead, kernel, number_of(stream));
   return const_cast<void*>(alias_of(pointer));
 }
-
-EXPORTED bool drift_standin_is_device(const void* pointer) { return is_device(pointer); }

@@ -24,9 +24,4 @@ inline void* kernel_memory(const void* pointer, bool writes, const char* kernel,
   return use == nullptr || pointer == nullptr ? const_cast<void*>(pointer) : use(pointer, writes, kernel, stream);
 }
 
-inline bool is_device_memory(const void* pointer) {
-  static auto* const is_device = standin_function<bool(const void*)>("drift_standin_is_device");
-  return is_device != nullptr && is_device(pointer);
-}
-
 }  // namespace drift::standin

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <mutex>
 #include <source_location>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -32,7 +31,7 @@ class Pointers {
   Stream stream_;
 };
 
-// The pointers of each call.
+// The pointers of each call. One that is left out is found as an access of the host, in the kernel.
 void translate(RmsNormCall& c, const Pointers& to_host) { to_host(c.x, c.weight, c.y, c.inverse); }
 void translate(RmsNormBackwardCall& c, const Pointers& to_host) {
   to_host(c.gradient, c.x, c.weight, c.inverse, c.dx, c.partial);
@@ -63,24 +62,13 @@ void translate(AdamwCall& c, const Pointers& to_host) {
   to_host(c.diverged);
 }
 
-/// A pointer that translate() leaves out would be a crash inside the kernel.
-template <class Call>
-void check_pointers(const Call& call, const char* kernel) {
-  for (std::size_t at = 0; at + sizeof(void*) <= sizeof(Call); at += sizeof(void*)) {
-    void* word = nullptr;
-    std::memcpy(&word, reinterpret_cast<const char*>(&call) + at, sizeof word);
-    if (standin::is_device_memory(word))
-      throw std::logic_error(std::string(kernel) + ": tests/standin/kernels.cpp leaves out a pointer of its call");
-  }
-}
-
 /// "rms_norm" of a member of the table.
 template <auto kernel>
 const char* name_of() {
   static const std::string name = [] {
     std::string text = std::source_location::current().function_name();
     text = text.substr(text.rfind("KernelTable::") + std::strlen("KernelTable::"));
-    return text.substr(0, text.find_first_of("];"));
+    return text.substr(0, text.find_first_of("];>"));
   }();
   return name.c_str();
 }
@@ -93,7 +81,6 @@ Status run_emulated(const Call& call, Stream stream) {
   standin::begin_kernel(name, stream);
   Call on_host = call;
   translate(on_host, Pointers(name, stream));
-  check_pointers(on_host, name);
   return (emulated_kernels().*kernel)(on_host, stream);
 }
 
