@@ -18,14 +18,15 @@ Ranks& all_ranks() {
   return *joined;
 }
 
+class JoinedRanks final : public testing::Environment {
+  // Chooses the GPU, so before CUDA is loaded.
+  void SetUp() override { all_ranks(); }
+  void TearDown() override { all_ranks().leave(); }
+};
+[[maybe_unused]] const auto* const joined = testing::AddGlobalTestEnvironment(new JoinedRanks);
+
 class OnGpus : public test::OnTheGpu<> {
  protected:
-  void SetUp() override {
-    // Chooses the GPU, so before CUDA is loaded.
-    all_ranks();
-    OnTheGpu::SetUp();
-  }
-
   /// Of one rank: whole numbers, so that any order of the sum gives the same bits.
   static at::Tensor numbers(std::int64_t rank, std::int64_t count, at::ScalarType type) {
     return (at::arange(count, at::kLong).remainder(31) + rank).to(type);

@@ -32,25 +32,37 @@ TEST_F(RanksCuda, EachWithAGpu) { expect_that_they_agree("", gpus()); }
 
 TEST_F(RanksCuda, TwoOnOne) { expect_that_they_agree("CUDA_VISIBLE_DEVICES=0 ", "2"); }
 
-TEST_F(RanksCuda, TrainTogetherWhateverTheyDivide) {
+/// Who has a GPU of its own, whose sums NCCL makes, and who shares one.
+class RanksTrainOnGpus : public RanksCuda, public testing::WithParamInterface<const char*> {};
+
+TEST_P(RanksTrainOnGpus, TogetherWhateverTheyDivide) {
   const test::TrainingRuns runs;
-  for (const std::string shard : {"none", "optimizer", "gradients", "parameters"}) {
-    SCOPED_TRACE(shard);
-    const auto result = test::run_command(
-        "cd " + runs.path().string() + " && " + test::mpirun() + "-n " + gpus() + " " + test::program().string() +
-        " train run.toml --device cuda --steps 2 --set distributed.shard=" + shard + " --out " + shard);
-    ASSERT_EQ(result.status, 0) << result.output << result.error;
-    const auto lines = test::metrics_of(runs.run(shard)), whole = test::metrics_of(runs.run("none"));
-    ASSERT_EQ(lines.back().at("step"), 2);
-    ASSERT_EQ(lines.size(), whole.size());
-    for (const auto& line : lines) EXPECT_TRUE(std::isfinite(line.value("reward", 0.0)));
-    for (std::size_t i = 1; i < lines.size(); ++i) {  // before the first step nothing is lost
-      for (const char* metric : {"loss", "grad_norm"}) {
-        const double expected = whole[i].at(metric).get<double>();
-        EXPECT_NEAR(lines[i].at(metric).get<double>(), expected, 1e-3 * (1 + std::abs(expected))) << metric << ' ' << i;
+  const auto train = [&](const std::string& name, const std::string& count, const std::string& options) {
+    const auto result = test::run_command("cd " + runs.path().string() + " && " + GetParam() + test::mpirun() + "-n " +
+                                          count + " " + test::program().string() +
+                                          " train run.toml --device cuda --steps 2 --out " + name + " " + options);
+    EXPECT_EQ(result.status, 0) << result.output << result.error;
+    return test::metrics_of(runs.run(name));
+  };
+  const auto whole = train("whole", "1", "");
+  for (const std::string count : {std::string("1"), gpus()}) {
+    for (const std::string shard : {"none", "optimizer", "gradients", "parameters"}) {
+      SCOPED_TRACE(count + " ranks, " + shard);
+      const auto lines = train(shard + count, count, "--set distributed.shard=" + shard);
+      ASSERT_EQ(lines.back().at("step"), 2);
+      ASSERT_EQ(lines.size(), whole.size());
+      for (std::size_t i = 1; i < lines.size(); ++i) {  // before the first step there is no reward and no loss
+        for (const char* metric : {"reward", "loss", "grad_norm"}) {
+          const double expected = whole[i].at(metric).get<double>();
+          EXPECT_NEAR(lines[i].at(metric).get<double>(), expected, 1e-3 * (1 + std::abs(expected)))
+              << metric << ' ' << i;
+        }
       }
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, RanksTrainOnGpus, testing::Values("", "CUDA_VISIBLE_DEVICES=0 "),
+                         [](const auto& way) { return *way.param == '\0' ? "WithGpusOfTheirOwn" : "OnOneGpu"; });
 
 }  // namespace drift::ranks_cuda_test

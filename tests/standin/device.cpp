@@ -92,11 +92,8 @@ struct StandInHooks final : CUDAHooksInterface {
 
   void init() const override {}
   bool hasCUDA() const override { return true; }
-  bool hasCUDART() const override { return true; }
   bool isBuilt() const override { return true; }
   bool isAvailable() const override { return true; }
-  bool hasPrimaryContext(DeviceIndex) const override { return true; }
-  std::string showConfig() const override { return "a stand-in on the CPU"; }
 
   int getNumGPUs() const override { return 1; }
   DeviceIndex deviceCount() const override { return 1; }

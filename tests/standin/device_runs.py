@@ -33,7 +33,8 @@ def printing(*arguments):
 
 def device_runs():
     """Name -> (what is done, the settings). Of one step, where that is enough."""
-    short = {"train.steps": 1, "train.prompts_per_step": 3, "train.checkpoint_every": 1, "evaluation.every": 1}
+    short = {"train.steps": 1, "train.prompts_per_step": 3, "train.checkpoint_every": 1, "evaluation.every": 1,
+             "train.learning_rate": 1e-4}  # large steps would make differences of rounding large
     runs = {name: (do, {**settings, **short}) for name, (do, settings) in all_runs().items() if do in (train, evaluate)}
 
     def add(name, changes, do=train, like="rldf-llada"):

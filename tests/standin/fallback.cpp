@@ -1,11 +1,11 @@
 // Every operator of the device that is not in operators.cpp: by the CPU's kernel, on the alias of the same memory.
 
-#include "operator_kinds.h"
 #include "report.h"
 #include "streams.h"
 #include "tensors.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
@@ -17,6 +17,26 @@ namespace {
 
 using Stack = torch::jit::Stack;
 
+// What LibTorch's CUDA operators do beyond their results, by the dispatcher's names.
+constexpr const char* kTakeBothDevices =
+    " _to_copy index.Tensor index.Tensor_out _unsafe_index.Tensor index_put index_put_ _index_put_impl_ ";
+/// Not even a single number of the CPU.
+constexpr const char* kTakeNoNumberOfTheCpu =
+    " mm mm.out addmm addmm.out bmm bmm.out baddbmm baddbmm.out index_select index_select.out gather gather.out "
+    "scatter.src_out scatter.value_out scatter_add.out index_add.out index_copy.out embedding embedding_dense_backward "
+    "cat.out sort.values_stable topk.values searchsorted.Tensor ";
+/// The size or the value of the result is needed on the host.
+constexpr const char* kMakeTheHostWait =
+    " nonzero nonzero.out argwhere masked_select masked_select.out equal is_nonzero _unique _unique2 unique_dim "
+    "unique_consecutive bincount histc multinomial repeat_interleave.Tensor randperm.generator_out _linalg_eigh "
+    "linalg_lstsq ";
+/// Floats are added with atomics, in any order; the second list not in LibTorch's deterministic mode.
+constexpr const char* kAddWithAtomics =
+    " scatter_reduce.two_out cumsum.out bincount histc _scaled_dot_product_efficient_attention_backward ";
+constexpr const char* kAddWithAtomicsByDefault =
+    " embedding_dense_backward index_add.out index_add_ scatter_add.out scatter_add_ put_ "
+    "_scaled_dot_product_flash_attention_backward ";
+
 bool is_mask(const at::Tensor& index) { return index.scalar_type() == at::kBool || index.scalar_type() == at::kByte; }
 
 class Call {
@@ -24,14 +44,13 @@ class Call {
   explicit Call(const c10::OperatorHandle& operation)
       : operation_(operation),
         schema_(operation.schema()),
-        name_(schema_.operator_name().name +
-              (schema_.overload_name().empty() ? "" : '.' + schema_.overload_name())) {}
+        name_(schema_.operator_name().name + (schema_.overload_name().empty() ? "" : '.' + schema_.overload_name())) {}
 
   void run(Stack& stack) {
     begin(current_stream());
     Stack inner = host_arguments(stack);
-    if (makes_the_host_wait(name_) || has_mask_index_) wait_in_operation(name_);
-    if (has_floats_ && adds_with_atomics(name_)) report("atomics", name_);
+    if (is_one_of(kMakeTheHostWait) || has_mask_index_) wait_in_operation(name_);
+    if (has_floats_ && adds_with_atomics()) report("atomics", name_);
     operation_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &inner);
     torch::jit::drop(stack, schema_.arguments().size());
     for (const auto& [ours, host] : tensors_) take_changed_sizes(ours, host);
@@ -40,6 +59,14 @@ class Call {
   }
 
  private:
+  bool is_one_of(const std::string& names) const {
+    return names.find(' ' + name_.substr(name_.find("::") + 2) + ' ') != names.npos;
+  }
+  bool adds_with_atomics() const {
+    return is_one_of(kAddWithAtomics) ||
+           (is_one_of(kAddWithAtomicsByDefault) && !at::globalContext().deterministicAlgorithms());
+  }
+
   Stack host_arguments(const Stack& stack) {
     Stack arguments;
     const auto given = torch::jit::last(stack, schema_.arguments().size());
@@ -86,14 +113,17 @@ class Call {
   }
 
   void check_tensor_of_cpu(const at::Tensor& tensor) const {
-    if (takes_both_devices(name_)) {
+    if (is_one_of(kTakeBothDevices)) {
       if (tensor.dim() > 0) wait_in_operation(name_ + " of an index on the CPU");
       return;
     }
     const bool is_number = tensor.dim() == 0;
-    const bool is_taken = is_number && (tensor.unsafeGetTensorImpl()->is_wrapped_number() || !refuses_numbers_of_the_cpu(name_));
-    TORCH_CHECK(is_taken, "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and "
-                "cpu! (stand-in: ", name_, " of a tensor ", tensor.sizes(), " of the CPU)");
+    const bool is_taken =
+        is_number && (tensor.unsafeGetTensorImpl()->is_wrapped_number() || !is_one_of(kTakeNoNumberOfTheCpu));
+    TORCH_CHECK(is_taken,
+                "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and "
+                "cpu! (stand-in: ",
+                name_, " of a tensor ", tensor.sizes(), " of the CPU)");
   }
 
   /// What was written may have got other sizes, and then other memory.

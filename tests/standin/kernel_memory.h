@@ -1,27 +1,22 @@
 #pragma once
 
-// For libraries that work on the stand-in's memory without LibTorch: kernels, NCCL. The functions are those of the
-// stand-in if it is loaded; else memory is the host's, and stays as it is.
-
 #include <dlfcn.h>
 
 namespace drift::standin {
 
-template <class Function>
-Function* standin_function(const char* name) {
-  return reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, name));
+using UseByKernel = void*(const void* pointer, bool writes, const char* kernel, void* stream);
+
+/// Null on a GPU, and where the stand-in is not loaded.
+inline UseByKernel* use_by_kernel() {
+  static auto* const use = reinterpret_cast<UseByKernel*>(::dlsym(RTLD_DEFAULT, "drift_standin_use"));
+  return use;
 }
 
-/// A kernel begins in a stream.
-inline void begin_kernel(const char* kernel, void* stream) {
-  static auto* const begin = standin_function<void(const char*, void*)>("drift_standin_begin");
-  if (begin != nullptr) begin(kernel, stream);
-}
-
-/// The host's address of what the kernel reads or writes; null of null.
+/// For libraries without LibTorch: the host's address of what a kernel that begins in a stream reads or writes. Of
+/// null, and without the stand-in, the pointer itself.
 inline void* kernel_memory(const void* pointer, bool writes, const char* kernel, void* stream) {
-  static auto* const use = standin_function<void*(const void*, bool, const char*, void*)>("drift_standin_use");
-  return use == nullptr || pointer == nullptr ? const_cast<void*>(pointer) : use(pointer, writes, kernel, stream);
+  const bool is_translated = use_by_kernel() != nullptr && pointer != nullptr;
+  return is_translated ? use_by_kernel()(pointer, writes, kernel, stream) : const_cast<void*>(pointer);
 }
 
 }  // namespace drift::standin

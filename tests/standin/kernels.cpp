@@ -4,10 +4,8 @@
 
 #include <core/kernels/cuda/emulated.h>
 
-#include <cstring>
 #include <mutex>
 #include <source_location>
-#include <string>
 #include <vector>
 
 namespace drift::kernels::cuda {
@@ -21,8 +19,7 @@ class Pointers {
   /// What is const is read, what is not is written.
   template <class... T>
   void operator()(T*&... pointers) const {
-    ((pointers = static_cast<T*>(
-          standin::kernel_memory(pointers, /*writes=*/!std::is_const_v<T>, kernel_, stream_))),
+    ((pointers = static_cast<T*>(standin::kernel_memory(pointers, /*writes=*/!std::is_const_v<T>, kernel_, stream_))),
      ...);
   }
 
@@ -62,25 +59,12 @@ void translate(AdamwCall& c, const Pointers& to_host) {
   to_host(c.diverged);
 }
 
-/// "rms_norm" of a member of the table.
-template <auto kernel>
-const char* name_of() {
-  static const std::string name = [] {
-    std::string text = std::source_location::current().function_name();
-    text = text.substr(text.rfind("KernelTable::") + std::strlen("KernelTable::"));
-    return text.substr(0, text.find_first_of("];>"));
-  }();
-  return name.c_str();
-}
-
 template <auto kernel, class Call>
 Status run_emulated(const Call& call, Stream stream) {
   static std::mutex one_machine;
   const std::lock_guard lock(one_machine);
-  const char* const name = name_of<kernel>();
-  standin::begin_kernel(name, stream);
   Call on_host = call;
-  translate(on_host, Pointers(name, stream));
+  translate(on_host, Pointers(std::source_location::current().function_name(), stream));
   return (emulated_kernels().*kernel)(on_host, stream);
 }
 

@@ -1,5 +1,6 @@
 #include "memory.h"
 
+#include "kernel_memory.h"
 #include "report.h"
 #include "streams.h"
 
@@ -224,3 +225,14 @@ void watch_host_accesses() {
 }
 
 }  // namespace drift::standin
+
+extern "C" __attribute__((visibility("default"))) void* drift_standin_use(const void* pointer, bool writes,
+                                                                          const char* kernel, void* stream) {
+  using namespace drift::standin;
+  const Lock lock(one_at_a_time());
+  if (!is_device(pointer)) fail(std::string(kernel) + " gets a pointer to the host's memory");
+  const int number = static_cast<int>(reinterpret_cast<std::intptr_t>(stream));
+  begin(number);
+  use(pointer, writes ? Access::kWrite : Access::kRead, kernel, number);
+  return const_cast<void*>(alias_of(pointer));
+}

@@ -32,7 +32,7 @@ c10::DeviceAllocator* device_allocator();
 c10::Allocator* pinned_allocator();
 bool is_pinned(const void* pointer);
 
-/// Makes a host access to device memory a failure, in place of a crash.
+/// A host access to device memory becomes a failure, in place of a crash.
 void watch_host_accesses();
 
 }  // namespace drift::standin

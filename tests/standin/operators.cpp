@@ -1,6 +1,5 @@
 // The operators that the CPU's kernels cannot do for the device: they make tensors, or look into them.
 
-#include "report.h"
 #include "streams.h"
 #include "tensors.h"
 
@@ -16,11 +15,7 @@
 #include <ATen/ops/_sparse_coo_tensor_with_dims_and_tensors_native.h>
 #include <ATen/ops/_values_native.h>
 #include <ATen/ops/as_strided_native.h>
-#include <ATen/ops/dense_dim_native.h>
-#include <ATen/ops/is_coalesced_native.h>
-#include <ATen/ops/sparse_dim_native.h>
 #include <ATen/ops/view_native.h>
-#include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
 #include <cstring>
@@ -45,8 +40,8 @@ at::Tensor empty_strided(SymIntArrayRef size, SymIntArrayRef stride, std::option
 
 const at::Tensor& resize(const at::Tensor& self, SymIntArrayRef sizes, std::optional<at::MemoryFormat>) {
   const auto size = C10_AS_INTARRAYREF_SLOW(sizes);
-  const auto needed =
-      at::detail::computeStorageNbytesContiguous(size, self.itemsize(), static_cast<std::size_t>(self.storage_offset()));
+  const auto needed = at::detail::computeStorageNbytesContiguous(size, self.itemsize(),
+                                                                 static_cast<std::size_t>(self.storage_offset()));
   auto& storage = *self.storage().unsafeGetStorageImpl();
   if (needed > storage.nbytes()) {
     auto memory = device_allocator()->allocate(needed);
@@ -93,8 +88,8 @@ at::Scalar item(const at::Tensor& self) {
   return at::_local_scalar_dense(host_view(self));
 }
 
-/// A copy that the host does not wait for, done as late as a GPU may do it. Until then a host that reads too early finds
-/// NaN. LibTorch keeps pinned memory until its copies are done; the device's memory waits in free_block().
+/// A copy that the host does not wait for, done as late as a GPU may do it. Until then a host that reads too early
+/// finds NaN. LibTorch keeps pinned memory until its copies are done; the device's memory waits in free_block().
 void queue_copy(const at::Tensor& self, const at::Tensor& source, bool to_host) {
   if (to_host && self.is_contiguous()) std::memset(self.mutable_data_ptr(), 0xFF, self.nbytes());
   queue(current_stream(), [to = host_view(self), from = host_view(source)] {
@@ -108,7 +103,8 @@ at::Tensor& copy(at::Tensor& self, const at::Tensor& source, bool non_blocking) 
   const at::AutoDispatchBelowADInplaceOrView below;
   if (self.numel() == 0) return self;
   const bool to_host = !is_on_device(self), to_device = !is_on_device(source);
-  const bool is_pinned_copy = non_blocking && (to_host || to_device) && is_pinned((to_host ? self : source).storage().data());
+  const bool is_pinned_copy =
+      non_blocking && (to_host || to_device) && is_pinned((to_host ? self : source).storage().data());
   const std::string name = to_host ? "copy to the host" : to_device ? "copy to the device" : "copy on the device";
   is_pinned_copy ? begin_late(current_stream()) : begin(current_stream());
   if (!to_device) use(source, Access::kRead, name);
@@ -123,9 +119,8 @@ at::Tensor& copy(at::Tensor& self, const at::Tensor& source, bool non_blocking) 
   return self;
 }
 
-at::Tensor sparse_to_dense(const at::Tensor& self, std::optional<at::ScalarType>, std::optional<bool>) {
-  auto dense = at::zeros(self.sizes(), self._values().options());
-  return dense.index_add_(0, self._indices()[0], self._values());
+void record_stream(at::Tensor& self, c10::Stream stream) {
+  device_allocator()->recordStream(self.storage().data_ptr(), stream);
 }
 
 TORCH_LIBRARY_IMPL(aten, CUDA, library) {
@@ -139,19 +134,17 @@ TORCH_LIBRARY_IMPL(aten, CUDA, library) {
   library.impl("set_.source_Tensor", TORCH_FN(set_tensor));
   library.impl("_local_scalar_dense", TORCH_FN(item));
   library.impl("copy_", TORCH_FN(copy));
+  library.impl("record_stream", TORCH_FN(record_stream));
 }
 
 // Gradients of embeddings.
 TORCH_LIBRARY_IMPL(aten, SparseCUDA, library) {
-  library.impl("_sparse_coo_tensor_with_dims_and_tensors", TORCH_FN(at::native::new_with_dims_and_tensor_sparse_symint));
+  library.impl("_sparse_coo_tensor_with_dims_and_tensors",
+               TORCH_FN(at::native::new_with_dims_and_tensor_sparse_symint));
   library.impl("_indices", TORCH_FN(at::native::_indices_sparse));
   library.impl("_values", TORCH_FN(at::native::_values_sparse));
   library.impl("_nnz", TORCH_FN(at::native::_nnz_sparse));
-  library.impl("sparse_dim", TORCH_FN(at::native::sparse_dim_sparse));
-  library.impl("dense_dim", TORCH_FN(at::native::dense_dim_sparse));
-  library.impl("is_coalesced", TORCH_FN(at::native::is_coalesced_sparse));
   library.impl("_coalesced_", TORCH_FN(at::native::_coalesced_sparse_));
-  library.impl("_to_dense", TORCH_FN(sparse_to_dense));
 }
 
 }  // namespace

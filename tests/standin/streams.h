@@ -1,8 +1,8 @@
 #pragma once
 
 // Streams. Work of a stream is done when it is queued, but for copies of pinned memory: they are done as late as a GPU
-// may do them, when later work or the host waits for them. A clock a stream, and one of the host, says what work each of
-// them is behind.
+// may do them, when later work or the host waits for them. A clock a stream, and one of the host, says what work each
+// of them is behind.
 
 #include <array>
 #include <cstdint>

@@ -98,15 +98,13 @@ void reduce(const HostNcclRanks& ranks, const std::byte* send, std::byte* to, st
 }
 
 void broadcast(const HostNcclRanks& ranks, const std::byte* send, std::byte* to, std::size_t bytes, int root) {
-  exchange(ranks, ranks.rank == root ? send : nullptr, bytes, [&](std::size_t begin, std::size_t piece) {
-    std::memcpy(to + begin, ranks.slot(root), piece);
-  });
+  exchange(ranks, ranks.rank == root ? send : nullptr, bytes,
+           [&](std::size_t begin, std::size_t piece) { std::memcpy(to + begin, ranks.slot(root), piece); });
 }
 
 /// A call's memory, which may be a stand-in's (tests/standin).
 struct Memory {
   Memory(const char* call, const void* send, void* receive, cudaStream_t stream) {
-    drift::standin::begin_kernel(call, stream);
     from = static_cast<const std::byte*>(drift::standin::kernel_memory(send, /*writes=*/false, call, stream));
     to = static_cast<std::byte*>(drift::standin::kernel_memory(receive, /*writes=*/true, call, stream));
   }
