@@ -45,10 +45,10 @@ TEST_P(RanksTrainOnGpus, TogetherWhateverTheyDivide) {
     return test::metrics_of(runs.run(name));
   };
   const auto whole = train("whole", "1", "");
-  for (const std::string count : {std::string("1"), gpus()}) {
-    for (const std::string shard : {"none", "optimizer", "gradients", "parameters"}) {
+  for (const std::string& count : {std::string("1"), gpus()}) {
+    for (const char* shard : {"none", "optimizer", "gradients", "parameters"}) {
       SCOPED_TRACE(count + " ranks, " + shard);
-      const auto lines = train(shard + count, count, "--set distributed.shard=" + shard);
+      const auto lines = train(shard + count, count, std::string("--set distributed.shard=") + shard);
       ASSERT_EQ(lines.back().at("step"), 2);
       ASSERT_EQ(lines.size(), whole.size());
       for (std::size_t i = 1; i < lines.size(); ++i) {  // before the first step there is no reward and no loss

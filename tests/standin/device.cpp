@@ -94,6 +94,7 @@ struct StandInHooks final : CUDAHooksInterface {
   bool hasCUDA() const override { return true; }
   bool isBuilt() const override { return true; }
   bool isAvailable() const override { return true; }
+  bool hasPrimaryContext(DeviceIndex) const override { return true; }
 
   int getNumGPUs() const override { return 1; }
   DeviceIndex deviceCount() const override { return 1; }

@@ -49,7 +49,8 @@ class Call {
   void run(Stack& stack) {
     begin(current_stream());
     Stack inner = host_arguments(stack);
-    if (is_one_of(kMakeTheHostWait) || has_mask_index_) wait_in_operation(name_);
+    // index.Tensor has called nonzero for its masks.
+    if (is_one_of(kMakeTheHostWait) || (has_mask_index_ && !is_one_of(" index.Tensor_out "))) wait_in_operation(name_);
     if (has_floats_ && adds_with_atomics()) report("atomics", name_);
     operation_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &inner);
     torch::jit::drop(stack, schema_.arguments().size());

@@ -6,7 +6,6 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/LegacyTypeDispatch.h>
-#include <ATen/native/Resize.h>
 #include <ATen/ops/_coalesced_native.h>
 #include <ATen/ops/_indices_native.h>
 #include <ATen/ops/_local_scalar_dense.h>
@@ -36,21 +35,6 @@ at::Tensor empty_strided(SymIntArrayRef size, SymIntArrayRef stride, std::option
                          std::optional<at::Layout>, std::optional<at::Device>, std::optional<bool>) {
   return at::detail::empty_strided_generic(C10_AS_INTARRAYREF_SLOW(size), C10_AS_INTARRAYREF_SLOW(stride),
                                            device_allocator(), kDeviceKeys, at::dtype_or_default(type));
-}
-
-const at::Tensor& resize(const at::Tensor& self, SymIntArrayRef sizes, std::optional<at::MemoryFormat>) {
-  const auto size = C10_AS_INTARRAYREF_SLOW(sizes);
-  const auto needed = at::detail::computeStorageNbytesContiguous(size, self.itemsize(),
-                                                                 static_cast<std::size_t>(self.storage_offset()));
-  auto& storage = *self.storage().unsafeGetStorageImpl();
-  if (needed > storage.nbytes()) {
-    auto memory = device_allocator()->allocate(needed);
-    if (storage.nbytes() > 0) std::memcpy(alias_of(memory.get()), alias_of(storage.data()), storage.nbytes());
-    storage.set_data_ptr_noswap(std::move(memory));
-    storage.set_nbytes(needed);
-  }
-  self.unsafeGetTensorImpl()->set_sizes_contiguous(size);
-  return self;
 }
 
 at::Tensor as_strided(const at::Tensor& self, SymIntArrayRef size, SymIntArrayRef stride,
@@ -126,7 +110,6 @@ void record_stream(at::Tensor& self, c10::Stream stream) {
 TORCH_LIBRARY_IMPL(aten, CUDA, library) {
   library.impl("empty.memory_format", TORCH_FN(empty));
   library.impl("empty_strided", TORCH_FN(empty_strided));
-  library.impl("resize_", TORCH_FN(resize));
   library.impl("as_strided", TORCH_FN(as_strided));
   library.impl("view", TORCH_FN(view));
   library.impl("_reshape_alias", TORCH_FN(reshape_alias));

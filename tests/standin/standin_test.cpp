@@ -55,8 +55,7 @@ using StandInDeathTest = StandIn;
 
 TEST_F(StandInDeathTest, TheHostMayNotTouchDeviceMemory) {
   const auto x = ones(8);
-  EXPECT_EXIT(std::cout << *x.data_ptr<float>(), kFails,
-              "the host touches device memory, block of 32 bytes");
+  EXPECT_EXIT(std::cout << *x.data_ptr<float>(), kFails, "the host touches device memory, block of 32 bytes");
   EXPECT_EXIT(*x.data_ptr<float>() = 1, kFails, "the host touches device memory");
 }
 
@@ -163,11 +162,12 @@ TEST_F(StandInDeathTest, WaitsAndAtomicsAreReportedWithTheirPlaces) {
   const auto x = ones(8), index = at::zeros({8}, at::TensorOptions(at::kLong).device(device_));
   const auto work = [&] {
     x.index_add_(0, index, x.clone());
-    index.index_add_(0, index, index.clone());  // whole numbers have no order
+    index.clone().index_add_(0, index, index);  // whole numbers have no order
     x.sum().item<float>();
   };
   const std::string place = "\t[^\n]*standin_tests\\+[0-9]+ [^\n]*\n";
-  EXPECT_THAT(reported(work), testing::MatchesRegex("atomics\taten::index_add[^\n]*" + place + "wait\taten::item" + place));
+  EXPECT_THAT(reported(work),
+              testing::MatchesRegex("atomics\taten::index_add[^\n]*" + place + "wait\taten::item" + place));
   EXPECT_THAT(reported([&] {
                 at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
                 work();
