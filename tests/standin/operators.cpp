@@ -15,6 +15,7 @@
 #include <ATen/ops/_values_native.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/view_native.h>
+#include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
 #include <cstring>
@@ -107,6 +108,11 @@ void record_stream(at::Tensor& self, c10::Stream stream) {
   device_allocator()->recordStream(self.storage().data_ptr(), stream);
 }
 
+/// Of a gradient of an embedding: rows.
+at::Tensor sparse_to_dense(const at::Tensor& self, std::optional<at::ScalarType>, std::optional<bool>) {
+  return at::zeros(self.sizes(), self._values().options()).index_add_(0, self._indices()[0], self._values());
+}
+
 TORCH_LIBRARY_IMPL(aten, CUDA, library) {
   library.impl("empty.memory_format", TORCH_FN(empty));
   library.impl("empty_strided", TORCH_FN(empty_strided));
@@ -128,6 +134,7 @@ TORCH_LIBRARY_IMPL(aten, SparseCUDA, library) {
   library.impl("_values", TORCH_FN(at::native::_values_sparse));
   library.impl("_nnz", TORCH_FN(at::native::_nnz_sparse));
   library.impl("_coalesced_", TORCH_FN(at::native::_coalesced_sparse_));
+  library.impl("_to_dense", TORCH_FN(sparse_to_dense));
 }
 
 }  // namespace
