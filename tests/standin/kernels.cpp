@@ -48,6 +48,7 @@ void translate(SampleCall& c, const Pointers& to_host) {
 }
 void translate(CommitCall& c, const Pointers& to_host) { to_host(c.score, c.count, c.chosen, c.failed); }
 void translate(WidenNf4Call& c, const Pointers& to_host) { to_host(c.codes, c.scale_codes, c.scales, c.out); }
+void translate(DropoutCall& c, const Pointers& to_host) { to_host(c.x, c.key, c.out); }
 void translate(AdamwTensorCall& c, const Pointers& to_host) {
   to_host(c.weight, c.first, c.second, c.gradient, c.rounded);
 }
@@ -86,6 +87,7 @@ extern "C" __attribute__((visibility("default"))) const drift::kernels::cuda::Ke
       .choose_commits = run_emulated<&T::choose_commits>,
       .adamw = run_emulated<&T::adamw>,
       .widen_nf4 = run_emulated<&T::widen_nf4>,
+      .dropout = run_emulated<&T::dropout>,
       .describe = [](Status) { return "the emulator does not fail"; },
   };
   return &kTable;

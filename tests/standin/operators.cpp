@@ -14,6 +14,7 @@
 #include <ATen/ops/_sparse_coo_tensor_with_dims_and_tensors_native.h>
 #include <ATen/ops/_values_native.h>
 #include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/mm.h>
 #include <ATen/ops/view_native.h>
 #include <ATen/ops/zeros.h>
 #include <torch/library.h>
@@ -108,6 +109,17 @@ void record_stream(at::Tensor& self, c10::Stream stream) {
   device_allocator()->recordStream(self.storage().data_ptr(), stream);
 }
 
+// Products of bfloat16 into float32, which the CPU has not.
+
+at::Tensor& wide_product(const at::Tensor& a, const at::Tensor& b, at::ScalarType type, at::Tensor& out) {
+  return out.copy_(a.to(type).mm(b.to(type)));
+}
+
+at::Tensor& add_wide_product(const at::Tensor& self, const at::Tensor& a, const at::Tensor& b, at::ScalarType type,
+                             const at::Scalar& beta, const at::Scalar& alpha, at::Tensor& out) {
+  return out.copy_(self * beta + a.to(type).mm(b.to(type)) * alpha);
+}
+
 /// Of a gradient of an embedding: rows.
 at::Tensor sparse_to_dense(const at::Tensor& self, std::optional<at::ScalarType>, std::optional<bool>) {
   return at::zeros(self.sizes(), self._values().options()).index_add_(0, self._indices()[0], self._values());
@@ -124,6 +136,8 @@ TORCH_LIBRARY_IMPL(aten, CUDA, library) {
   library.impl("_local_scalar_dense", TORCH_FN(item));
   library.impl("copy_", TORCH_FN(copy));
   library.impl("record_stream", TORCH_FN(record_stream));
+  library.impl("mm.dtype_out", TORCH_FN(wide_product));
+  library.impl("addmm.dtype_out", TORCH_FN(add_wide_product));
 }
 
 // Gradients of embeddings.
