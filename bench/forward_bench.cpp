@@ -94,6 +94,8 @@ void rms_norm(benchmark::State& state) {
           [](const std::vector<at::Tensor>& in) { return norm(in[0], in[1], 1e-5); });
 }
 
+constexpr auto rotate_heads = [](const auto&... of_heads) { return kernels::rotate_heads(of_heads...); };
+
 template <auto measure, auto rotate>
 void rotary(benchmark::State& state) {
   const nn::RotaryTable table(kSequence, kWidth / kHeads, 10000.0, at::kFloat);
@@ -113,9 +115,9 @@ BENCHMARK(rms_norm<forward, kernels::rms_norm>)->Apply(types);
 BENCHMARK(rms_norm<forward, kernels::rms_norm_reference>)->Apply(types);
 BENCHMARK(rms_norm<forward_backward, kernels::rms_norm>)->Apply(types);
 BENCHMARK(rms_norm<forward_backward, kernels::rms_norm_reference>)->Apply(types);
-BENCHMARK(rotary<forward, kernels::rotate_heads>)->Apply(types);
+BENCHMARK(rotary<forward, rotate_heads>)->Apply(types);
 BENCHMARK(rotary<forward, kernels::rotate_heads_reference>)->Apply(types);
-BENCHMARK(rotary<forward_backward, kernels::rotate_heads>)->Apply(types);
+BENCHMARK(rotary<forward_backward, rotate_heads>)->Apply(types);
 BENCHMARK(rotary<forward_backward, kernels::rotate_heads_reference>)->Apply(types);
 BENCHMARK(swiglu<forward, kernels::swiglu>)->Apply(types);
 BENCHMARK(swiglu<forward, kernels::swiglu_reference>)->Apply(types);
