@@ -11,7 +11,8 @@ from pathlib import Path
 # not compared.
 #   RENAMED = {"settings": {"train.views_per_update": "train.views_per_pass"},
 #              "metrics.jsonl": {"rollout_gap": None, "seconds": "time"}}
-RENAMED = {"settings": {"rollout.quirks": None}}  # the name of a program; now a list, which is empty
+RENAMED = {"settings": {"rollout.quirks": None,  # the name of a program; now a list, which is empty
+                        "run.bfloat16_products": None}}  # BASE has no such setting
 
 # A key with one of these words is a time, a memory, a path or a version, or a checksum of such values.
 NOT_COMPARED = re.compile(r"(^|[./ _])(seconds|tokens_per_second|rank_idle\w*|peak_memory_mib|files|checksum|folder|"
