@@ -1,13 +1,13 @@
 // Parts of the forward against what they replace: attention as three plain calls against scaled_dot_product_attention
-// for growing sequences (where kShortSequence of core/nn/attention.cpp comes from), and the fused kernels against
-// their reference in plain tensor operations; each forward alone and forward with backward.
+// for growing sequences (where kShortSequence and kShortSequenceOfBfloat16 of core/nn/attention.cpp come from), and the
+// fused kernels against their reference in plain tensor operations; each forward alone and forward with backward.
 //
 //   OMP_NUM_THREADS=1 build/release/bench/forward_bench [--benchmark_filter=attention] [--benchmark_repetitions=9]
 //
 // One thread, because the workers of a small model run every operation on one thread each. Arguments of `attention`:
-// sequence length, head dimension; 4 heads, 4096 tokens in all. The kernels: 4096 rows of width 64 (SwiGLU: 192), of
-// float32 or bfloat16 (`bits`). `product`: M rows times the transpose of one of twelve 3072 x 1024 matrices in turn,
-// so that they come from memory, against LibTorch's own product; with all threads.
+// sequence length, head dimension, queries of each sequence; 4 heads, 4096 tokens of keys in all. The kernels: 4096
+// rows of width 64 (SwiGLU: 192), of float32 or bfloat16 (`bits`). `product`: M rows times the transpose of one of
+// twelve 3072 x 1024 matrices in turn, so that they come from memory, against LibTorch's own product; with all threads.
 
 #include <core/kernels/product.h>
 #include <core/kernels/transformer_ops.h>
@@ -52,6 +52,10 @@ void forward_backward(benchmark::State& state, const std::vector<at::Tensor>& in
   for (auto _ : state) benchmark::DoNotOptimize(torch::autograd::grad({function(leaves)}, leaves, {gradient}));
 }
 
+at::Tensor random(const benchmark::State& state, at::IntArrayRef sizes) {
+  return at::randn(sizes).to(state.range(0) == 16 ? at::kBFloat16 : at::kFloat);
+}
+
 at::Tensor scaled_dot_product(const std::vector<at::Tensor>& in) {
   return at::scaled_dot_product_attention(in[0], in[1], in[2]);
 }
@@ -65,28 +69,30 @@ at::Tensor three_calls(const std::vector<at::Tensor>& in) {
 
 template <auto measure, auto function>
 void attention(benchmark::State& state) {
-  const std::int64_t sequence = state.range(0), dimension = state.range(1);
-  std::vector<at::Tensor> inputs;
-  for (int i = 0; i < 3; ++i) inputs.push_back(at::randn({kTokens / sequence, kHeads, sequence, dimension}));
-  measure(state, inputs, function);
-  state.SetItemsProcessed(state.iterations() * (kTokens / sequence) * sequence);
+  const std::int64_t keys = state.range(1), dimension = state.range(2), queries = state.range(3),
+                     batch = kTokens / keys;
+  const auto q = random(state, {batch, kHeads, queries, dimension});
+  const std::vector<std::int64_t> sizes = {batch, kHeads, keys, dimension};
+  measure(state, {q, random(state, sizes), random(state, sizes)}, function);
 }
 
 void lengths(benchmark::internal::Benchmark* benchmark) {
   for (const std::int64_t dimension : {16, 64}) {
-    for (const std::int64_t sequence : {16, 32, 41, 64, 96, 128, 160, 192, 256}) benchmark->Args({sequence, dimension});
+    for (const std::int64_t keys : {16, 32, 41, 64, 96, 128, 160, 192, 256})
+      benchmark->Args({32, keys, dimension, keys});
   }
-  benchmark->ArgNames({"S", "D"})->UseRealTime();
+  for (const std::int64_t dimension : {64, 128}) {
+    for (const std::int64_t keys : {64, 128, 256, 384, 512, 1024, 2048}) {
+      for (const std::int64_t queries : {std::int64_t{32}, keys}) benchmark->Args({16, keys, dimension, queries});
+    }
+  }
+  benchmark->ArgNames({"bits", "S", "D", "Q"})->UseRealTime();
 }
 
 BENCHMARK(attention<forward, scaled_dot_product>)->Apply(lengths);
 BENCHMARK(attention<forward, three_calls>)->Apply(lengths);
 BENCHMARK(attention<forward_backward, scaled_dot_product>)->Apply(lengths);
 BENCHMARK(attention<forward_backward, three_calls>)->Apply(lengths);
-
-at::Tensor random(const benchmark::State& state, at::IntArrayRef sizes) {
-  return at::randn(sizes).to(state.range(0) == 16 ? at::kBFloat16 : at::kFloat);
-}
 
 template <auto measure, auto norm>
 void rms_norm(benchmark::State& state) {

@@ -141,6 +141,8 @@ std::string processor_kind() {
                                                              : " without bfloat16 instructions");
 }
 
+bool has_amx() { return processor().amx_bfloat16; }
+
 Bfloat16Products bfloat16_products() { return chosen().load(std::memory_order_relaxed); }
 
 void use_bfloat16_products(Bfloat16Products products) { chosen() = products; }

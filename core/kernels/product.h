@@ -20,6 +20,7 @@ Bfloat16Products measured_bfloat16_products();
 
 /// What decides it: "AuthenticAMD with AVX-512 BF16".
 std::string processor_kind();
+bool has_amx();
 
 /// In use, in all threads: the measured ones, until a run says otherwise.
 Bfloat16Products bfloat16_products();

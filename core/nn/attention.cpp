@@ -22,6 +22,16 @@ namespace {
 // Up to about this length three plain calls, whose score matrix stays in cache, beat the blocked kernel on the CPU: by
 // 1.1 to 2 times, most where the length is not a multiple of its block (docs/benchmarks.md).
 constexpr std::int64_t kShortSequence = 96;
+// The blocked kernel's products of bfloat16 are MKL's: where there is no AMX, slower than the three calls at all
+// lengths, by 1.3 to 4 times. Longer sequences' score matrices would need much memory.
+constexpr std::int64_t kShortSequenceOfBfloat16 = 512;
+
+bool is_short(std::int64_t keys, at::ScalarType type) {
+  if (type != at::kBFloat16) return keys <= kShortSequence;
+  // Where products are widened, the blocked kernel widens them itself.
+  if (kernels::bfloat16_products() == kernels::Bfloat16Products::kWidened) return false;
+  return keys <= (kernels::has_amx() ? kShortSequence : kShortSequenceOfBfloat16);
+}
 
 at::Tensor short_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& bias) {
   const std::int64_t batch = q.size(0), heads = q.size(1), queries = q.size(2), keys = k.size(2), dimension = q.size(3);
@@ -39,11 +49,7 @@ at::Tensor attention_with_bias(const at::Tensor& q, const at::Tensor& k, const a
   // No query sees another: the query heads that share a key head are more queries of it, and keys need no copies.
   const std::int64_t heads_a_key_head = heads / key_heads, grouped_queries = heads_a_key_head * queries;
   const auto grouped = q.reshape({batch, key_heads, grouped_queries, dimension});
-  // The blocked kernel widens bfloat16 itself.
-  const bool slow_products =
-      q.scalar_type() == at::kBFloat16 && kernels::bfloat16_products() == kernels::Bfloat16Products::kWidened;
-  const bool is_short = q.is_cpu() && keys <= kShortSequence && !slow_products;
-  const auto out = is_short
+  const auto out = q.is_cpu() && is_short(keys, q.scalar_type())
                        ? short_attention(grouped, k, v, bias)
                        : at::scaled_dot_product_attention(
                              grouped, k, v,

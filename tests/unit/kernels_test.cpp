@@ -3,6 +3,7 @@
 #include "tests/support/support.h"
 #include "tests/support/tensors.h"
 
+#include <core/kernels/product.h>
 #include <core/kernels/transformer_ops.h>
 #include <core/nn/attention.h>
 #include <core/nn/transformer.h>
@@ -239,6 +240,20 @@ TEST(Attention, ShortSequencesEqualTheBlockedKernel) {
   };
   expect_same([](const auto& in) { return nn::attention(in[0], in[1], in[2], {}); }, reference,
               {leaf({3, 4, 11, 8}), leaf({3, 2, 11, 8}), leaf({3, 2, 11, 8})});
+}
+
+TEST(Attention, OfBfloat16IsThatOfFloat32UpToItsRounding) {
+  const auto before = kernels::bfloat16_products();
+  for (const auto products : {kernels::Bfloat16Products::kNative, kernels::Bfloat16Products::kWidened}) {
+    kernels::use_bfloat16_products(products);
+    for (const std::int64_t length : {41, 384, 600}) {
+      const auto random = [&] { return at::randn({1, 2, length, 16}).to(at::kBFloat16); };
+      const auto q = random(), k = random(), v = random();
+      const auto wide = nn::attention(q.to(at::kFloat), k.to(at::kFloat), v.to(at::kFloat), {});
+      EXPECT_TRUE(at::allclose(nn::attention(q, k, v, {}).to(at::kFloat), wide, 0.02, 0.01)) << length;
+    }
+  }
+  kernels::use_bfloat16_products(before);
 }
 
 TEST(Attention, MaskedKeysDoNotMatterShortOrLong) {
