@@ -56,7 +56,7 @@ std::int64_t memory_budget_mib(const Ranks& ranks, RunHost& host, const RunConfi
   if (run.memory_gib > 0) total = static_cast<std::int64_t>(run.memory_gib * (1 << 30));
   constexpr std::int64_t kUnknown = 1024;
   if (!total) return kUnknown;
-  const LossNeeds needs = config.has("algorithm.loss")
+  const LossNeeds needs = config.has("reference")
                               ? checked_needs(*create_component<LossEstimator>(host, config, "algorithm.loss"))
                               : LossNeeds();
   const std::int64_t least = least_memory(config, shapes, needs, run_sharding(ranks, config));
