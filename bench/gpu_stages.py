@@ -4,6 +4,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -130,22 +131,21 @@ def product_rate(machine):
 
 # --- random checkpoints
 
-def checkpoint(machine, layers=None):
-    """The folder of random weights in LLaDA-8B's shape, made once. Of 256 random tokens the texts are long, and a reward that counts
-    characters would be 0 for each: groups of equal rewards train nothing. So ids from 8,000 on have no text."""
-    shape = "57m" if machine.rehearse else "llada-8b"
-    folder = machine.work / (f"{shape}-{layers}-layers" if layers else shape)
+def shape(machine):
+    config = json.loads((machine.root / "assets/shapes" / ("57m" if machine.rehearse else "llada-8b") / "config.json").read_text())
+    return config | (dict(d_model=64, n_heads=4, n_kv_heads=4, mlp_hidden_size=192) if machine.rehearse else {})
+
+
+def few_layers(machine):
+    """The folder of random weights in LLaDA-8B's shape with 4 of its layers, made once. Of 256 random tokens the texts are long, and a
+    reward that counts characters would be 0 for each: groups of equal rewards train nothing. So ids from 8,000 on have no text."""
+    folder, partial, description = (machine.work / f"few-layers{ending}" for ending in ("", ".partial", ".shape"))
     if folder.exists():
         return folder
-    config = json.loads((machine.root / "assets/shapes" / shape / "config.json").read_text())
-    if machine.rehearse:
-        config |= dict(d_model=64, n_heads=4, n_kv_heads=4, mlp_hidden_size=192)
-    config["n_layers"] = layers or config["n_layers"]
-    description, partial = folder.with_suffix(".shape"), folder.with_suffix(".partial")
     description.mkdir(exist_ok=True)
-    (description / "config.json").write_text(json.dumps(config))
+    (description / "config.json").write_text(json.dumps(shape(machine) | dict(n_layers=2 if machine.rehearse else 4)))
     shutil.rmtree(partial, ignore_errors=True)
-    wrong = machine.run(f"random.{folder.name}", [machine.build / "bin/drift", "model", "random", description, "--out", partial], 100)
+    wrong = machine.run("random_weights", [machine.build / "bin/drift", "model", "random", description, "--out", partial], 100)
     if wrong:
         sys.exit(wrong)
     tokenizer = json.loads((partial / "tokenizer.json").read_text())
@@ -160,22 +160,53 @@ def checkpoint(machine, layers=None):
     return folder
 
 
+def all_layers(machine):
+    """The same with all layers, which are those few again and again: to draw them all would take a minute."""
+    few, folder, partial = few_layers(machine), machine.work / "all-layers", machine.work / "all-layers.partial"
+    if folder.exists():
+        return folder
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.copytree(few, partial, ignore=shutil.ignore_patterns("*.safetensors"))
+    (partial / "config.json").write_text(json.dumps(json.loads((few / "config.json").read_text()) | dict(n_layers=shape(machine)["n_layers"])))
+    drawn = json.loads((few / "config.json").read_text())["n_layers"]
+    with open(few / "model.safetensors", "rb") as source, open(partial / "model.safetensors", "wb") as target:
+        size = int.from_bytes(source.read(8), "little")
+        kept = json.loads(source.read(size))
+        kept.pop("__metadata__", None)
+        header, copies, end = {}, [], 0
+        for name, tensor in kept.items():
+            before, layer, after = re.fullmatch(r"(.*blocks\.)(\d+)(\..*)|.*", name).groups()
+            begin, until = tensor["data_offsets"]
+            for number in range(int(layer), shape(machine)["n_layers"], drawn) if layer else [None]:
+                header[f"{before}{number}{after}" if layer else name] = tensor | dict(data_offsets=[end, end + until - begin])
+                copies.append((8 + size + begin, until - begin))
+                end += until - begin
+        text = json.dumps(header).encode()
+        target.write(len(text).to_bytes(8, "little") + text)
+        for begin, length in copies:
+            source.seek(begin)
+            target.write(source.read(length))
+    partial.rename(folder)
+    machine.say("random weights of all layers: made")
+    return folder
+
+
 # --- decoding and updates beside the originals
 
-def compare(machine, name, program, shape, seconds, *options):
+def compare(machine, name, program, folder, seconds, *options):
     """@return the cases of bench/decode_bench or bench/update_bench, and what went wrong"""
     results = machine.out / f"{name}.jsonl"
     results.unlink(missing_ok=True)
-    wrong = machine.run(name, [machine.build / "bench" / program, "--shape", shape, "--device", machine.device, "--json", results, *options], seconds)
+    wrong = machine.run(name, [machine.build / "bench" / program, "--shape", folder, "--device", machine.device, "--json", results, *options], seconds)
     found = json_lines(results)
     return found, [wrong] if wrong else [] if found else [f"{name}: nothing was measured"]
 
 
 def decoding(machine):
     length, batches = (64, ["1", "2"]) if machine.rehearse else (256, ["1", "16"])
-    shape, common = checkpoint(machine), ["--dtype", "bfloat16", "--length", str(length), "--batch", *batches, "--decoder"]
-    wide, problems = compare(machine, "decode", "decode_bench", shape, 200, *common, "llada", "fast_prefix", "fast_dual")
-    narrow, more = compare(machine, "decode.nf4", "decode_bench", shape, 60, *common, "fast_dual", "--drift-only", "--set", "model.quantize=nf4")
+    folder, common = all_layers(machine), ["--dtype", "bfloat16", "--length", str(length), "--batch", *batches, "--decoder"]
+    wide, problems = compare(machine, "decode", "decode_bench", folder, 200, *common, "llada", "fast_prefix", "fast_dual")
+    narrow, more = compare(machine, "decode.nf4", "decode_bench", folder, 60, *common, "fast_dual", "--drift-only", "--set", "model.quantize=nf4")
     seconds = {(one["decoder"], one["batch"]): one["seconds"] for one in wide}
     rows = [("decoder", "rows", "forwards of a row", "seconds", "original, s", "original / Drift", "tokens/s")]
     for one in wide:
@@ -191,8 +222,8 @@ def decoding(machine):
 def updates(machine):
     dtype = ["--dtype", "bfloat16", "--rounds", "1" if machine.rehearse else "3", "--algorithm"]
     layers = 2 if machine.rehearse else 4
-    all_weights, problems = compare(machine, "update", "update_bench", checkpoint(machine, layers), 120, *dtype, "rldf", "d1", "espo")
-    adapters, more = compare(machine, "update.adapters", "update_bench", checkpoint(machine), 100, *dtype, "rldf", "--set", "adapter.kind=lora",
+    all_weights, problems = compare(machine, "update", "update_bench", few_layers(machine), 120, *dtype, "rldf", "d1", "espo")
+    adapters, more = compare(machine, "update.adapters", "update_bench", all_layers(machine), 100, *dtype, "rldf", "--set", "adapter.kind=lora",
                              "adapter.rank=128", "adapter.alpha=64")
     rows = [("update", "seconds", "original, s", "original / Drift", "share of the product rate", "two passes")]
     for of, found in ((f"{layers} layers, all weights", all_weights), ("adapters of rank 128", adapters)):
@@ -264,7 +295,7 @@ def step_of(machine, name, file, model, seconds, rate, *words):
 
 def train(machine):
     rate = product_rate(machine)
-    whole, few = checkpoint(machine), checkpoint(machine, 2 if machine.rehearse else 4)
+    whole, few = all_layers(machine), few_layers(machine)
     sizes = ["train.prompts_per_step=2", "train.group_size=4", "rollout.length=32", "rollout.steps=4"] if machine.rehearse else \
         ["train.prompts_per_step=8", "train.group_size=4", "rollout.length=256", "rollout.steps=16"]
     sizes.append("rollout.cache=dual")
