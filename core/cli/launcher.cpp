@@ -23,7 +23,7 @@ namespace {
 void set_default(const char* variable, const char* value) { ::setenv(variable, value, /*overwrite=*/0); }
 
 /// A thread that waits for others sleeps. By default it first asks 300,000 times whether they are ready, and on a busy
-/// machine keeps the processor that they need (docs/benchmarks.md, "How threads wait").
+/// machine keeps the processor that they need.
 void choose_waiting() {
   if (std::getenv("GOMP_SPINCOUNT") == nullptr) set_default("OMP_WAIT_POLICY", "passive");
 }
