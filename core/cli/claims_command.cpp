@@ -2,7 +2,7 @@
 #include <core/base/share_folder.h>
 #include <core/boundary/method_name.h>
 #include <core/cli/data_source.h>
-#include <core/cli/memory_check.h>
+#include <core/cli/machine_settings.h>
 #include <core/cli/printing.h>
 #include <core/io/atomic.h>
 #include <core/lab/claims/claims_page.h>
@@ -194,8 +194,8 @@ int test_claims(const ClaimsOptions& options) {
   const RunPrompts prompts(loaded.run, shapes.traits());
   auto task = open_training_task(host, config, prompts.encoder);
   Ranks alone;
-  settle_memory_budget(loaded.run.config, memory_budget_mib(alone, host, config, *shapes.model(),
-                                                            run_device(config.get<RunSettings>().device_name())));
+  settle_memory_budget(alone, host, loaded.run.config, *shapes.model(),
+                       run_device(config.get<RunSettings>().device_name()));
   const auto model = open_initial_model(alone, shapes);
   const ClaimBatches batches(host, config, *model, prompts.encoder, std::move(task.task));
 

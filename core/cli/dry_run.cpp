@@ -4,6 +4,7 @@
 #include <core/base/adapters.h>
 #include <core/base/device.h>
 #include <core/cli/command.h>
+#include <core/cli/machine_settings.h>
 #include <core/cli/memory_check.h>
 #include <core/cli/printing.h>
 #include <core/io/checkpoint.h>
@@ -171,9 +172,8 @@ int print_plan(const Ranks& ranks, const TrainingOptions& options, bool json, co
   const ModelShapes model(run.host(), config, WhichAdapters::kAll);
   const Model& shapes = *model.model();
   dry.notes = config.warnings();
-  if (leaves_memory_budget(config)) {
-    dry.notes.push_back(settle_memory_budget(run.config, memory_budget_mib(ranks, run.host(), config, shapes, device)));
-  }
+  const std::string budget = settle_memory_budget(ranks, run.host(), run.config, shapes, device);
+  if (!budget.empty()) dry.notes.push_back(budget);
   if (!config.get<ModelSettings>().random_weights) {
     if (CheckpointWeights::exist_in(folder)) {
       check_parameters(folder, has_adapter(config) ? base_parameters(shapes) : shapes.parameters());

@@ -7,7 +7,7 @@
 #include <core/cli/data_source.h>
 #include <core/cli/fidelity_report.h>
 #include <core/cli/load_run.h>
-#include <core/cli/memory_check.h>
+#include <core/cli/machine_settings.h>
 #include <core/cli/printing.h>
 #include <core/io/atomic.h>
 #include <core/lab/fidelity/reference_study.h>
@@ -103,8 +103,7 @@ Method method_of(const Bench& bench, RunConfig config) {
   method.masking = create_component<MaskingStrategy>(bench.run.host(), method.config, "algorithm.masking");
   method.loss = create_component<LossEstimator>(bench.run.host(), method.config, "algorithm.loss");
   const auto device = run_device(method.config.get<RunSettings>().device_name());
-  settle_memory_budget(method.config,
-                       memory_budget_mib(bench.alone, bench.run.host(), method.config, *bench.shapes.model(), device));
+  settle_memory_budget(bench.alone, bench.run.host(), method.config, *bench.shapes.model(), device);
   const ResolvedValue* part = method.config.find("algorithm.loss.micro_batch");
   if (part != nullptr && part->origin.kind == Origin::Kind::kDerived)
     log_warning(method.name + ": micro_batch = " + to_toml(part->value) + ": " + part->origin.text());

@@ -8,16 +8,11 @@
 #include <core/report/format.h>
 #include <core/train/training_task.h>
 
-#include <algorithm>
-
 namespace drift {
 namespace {
 
 // Of what is there: a run whose least memory and budget take no more is not planned before it begins.
 constexpr double kAmple = 0.7;
-
-constexpr const char* kBudgets[] = {"train.memory_budget_mib", "pretrain.memory_budget_mib"};
-
 }  // namespace
 
 std::string memory_text(std::int64_t bytes) {
@@ -39,39 +34,6 @@ AvailableMemory available_memory_of(const Ranks& ranks, const RunConfig& config,
   const auto given = config.get<RunSettings>().memory_gib;
   if (given > 0) available.device = static_cast<std::int64_t>(given * (1 << 30));
   return available;
-}
-
-bool leaves_memory_budget(const RunConfig& config) {
-  return std::ranges::any_of(kBudgets, [&](const char* key) {
-    const ResolvedValue* value = config.find(key);
-    return value != nullptr && value->value == Parameter::Value(std::int64_t{0});
-  });
-}
-
-std::int64_t memory_budget_mib(const Ranks& ranks, RunHost& host, const RunConfig& config, const Model& shapes,
-                               std::optional<at::Device> device) {
-  const auto run = config.get<RunSettings>();
-  auto total = device ? total_memory(*device) : std::nullopt;
-  if (total && run.on_cpu()) total = *total / ranks.on_host();
-  if (run.memory_gib > 0) total = static_cast<std::int64_t>(run.memory_gib * (1 << 30));
-  constexpr std::int64_t kUnknown = 1024;
-  if (!total) return kUnknown;
-  const LossNeeds needs = config.has("reference")
-                              ? checked_needs(*create_component<LossEstimator>(host, config, "algorithm.loss"))
-                              : LossNeeds();
-  const std::int64_t least = least_memory(config, shapes, needs, run_sharding(ranks, config));
-  return default_memory_budget(*total, least, run.on_cpu()) >> 20;
-}
-
-std::string settle_memory_budget(RunConfig& config, std::int64_t mib, const std::string& why) {
-  std::string line;
-  for (const char* key : kBudgets) {
-    const ResolvedValue* value = config.find(key);
-    if (value == nullptr || value->value != Parameter::Value(std::int64_t{0})) continue;
-    config.settle(key, mib, why);
-    line = std::string(key) + " = " + std::to_string(mib) + ": " + why;
-  }
-  return line;
 }
 
 std::string memory_shortage(const MemoryPlan& plan, const AvailableMemory& available) {

@@ -18,19 +18,6 @@ struct AvailableMemory {
 /// @param device  where the run would be; nothing: not on this machine
 AvailableMemory available_memory_of(const Ranks& ranks, const RunConfig& config, std::optional<at::Device> device);
 
-constexpr const char* kShareOfMemory = "a share of the device's memory after weights and states";
-
-/// Whether [train] or [pretrain] leaves its memory budget to the machine.
-bool leaves_memory_budget(const RunConfig& config);
-/// What it then is, MiB: of the memory of this rank's device a share. What else runs there does not count, since
-/// passes, and so the order of sums, follow from it.
-/// @param device  where the run would be; nothing: not on this machine
-std::int64_t memory_budget_mib(const Ranks& ranks, RunHost& host, const RunConfig& config, const Model& shapes,
-                               std::optional<at::Device> device);
-/// @param why  the value's origin
-/// @return the line that says so; empty where the file has a budget
-std::string settle_memory_budget(RunConfig& config, std::int64_t mib, const std::string& why = kShareOfMemory);
-
 /// "31.2 GiB of memory needed, 22.0 GiB available"; empty if the plan fits.
 std::string memory_shortage(const MemoryPlan& plan, const AvailableMemory& available);
 

@@ -1,7 +1,6 @@
 #include <core/cli/training_run.h>
 
 #include <core/base/child_process.h>
-#include <core/base/device.h>
 #include <core/base/log.h>
 #include <core/base/phase_timer.h>
 #include <core/base/thread_limits.h>
@@ -9,6 +8,7 @@
 #include <core/boundary/checked.h>
 #include <core/boundary/method_name.h>
 #include <core/cli/data_source.h>
+#include <core/cli/machine_settings.h>
 #include <core/cli/memory_check.h>
 #include <core/cli/printing.h>
 #include <core/cli/run_files.h>
@@ -16,7 +16,6 @@
 #include <core/config/config_json.h>
 #include <core/eval/held_out.h>
 #include <core/io/checkpoint.h>
-#include <core/kernels/product.h>
 #include <core/ranks/launch.h>
 #include <core/record/alarms.h>
 #include <core/record/metrics_reader.h>
@@ -34,7 +33,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
-#include <limits>
 
 namespace drift {
 namespace {
@@ -101,44 +99,6 @@ void report_lost_rank(const Error& error) {
   log_error(error.what());
   std::cerr << "error: " << printable(error.what()) << "\n  = " << printable(error.hint())
             << "\n    --resume continues the run from its last checkpoint\n";
-}
-
-constexpr const char* kProductsKey = "run.bfloat16_products";
-constexpr const char* kAsBegun = "as the run was begun";
-
-/// Collective: what the own file of a run that goes on has for the key; empty if there is none.
-/// @param resumed  the run's folder; empty: a new run
-std::string recorded_text(Ranks& ranks, const fs::path& resumed, const std::string& key) {
-  std::optional<Parameter::Value> value;
-  if (ranks.is_first() && !resumed.empty()) value = recorded_value(resumed / "config.toml", key);
-  const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
-  return ranks.broadcast(text != nullptr ? *text : value ? to_toml(*value) : "");
-}
-
-/// Collective: how bfloat16 matrices are multiplied decides the rounding of each number.
-void settle_products(Ranks& ranks, RunConfig& config, const fs::path& resumed) {
-  const auto run = config.get<RunSettings>();
-  if (run.bfloat16_products != RunSettings::kAuto || !run.on_cpu() || !config.get<ModelSettings>().bfloat16) return;
-  const std::string begun = recorded_text(ranks, resumed, kProductsKey);
-  if (!begun.empty() && begun != RunSettings::kAuto) return config.settle(kProductsKey, begun, kAsBegun);
-  const bool native = kernels::measured_bfloat16_products() == kernels::Bfloat16Products::kNative;
-  config.settle(kProductsKey, std::string(native ? "native" : "widened"), kernels::processor_kind());
-}
-
-/// Collective: as the run was begun, or as suits the rank whose device has the least memory.
-/// @return the line that says so; empty where the file has a budget
-std::string settle_budget(Ranks& ranks, LoadedRun& run, const Model& shapes, ConfigPurpose purpose,
-                          const fs::path& resumed) {
-  if (!leaves_memory_budget(run.config)) return "";
-  const std::string section = purpose == ConfigPurpose::kTrain ? "train" : "pretrain";
-  const std::string begun = recorded_text(ranks, resumed, section + ".memory_budget_mib");
-  if (!begun.empty() && begun != "0") return settle_memory_budget(run.config, std::stoll(begun), kAsBegun);
-  const auto device = run_device(run.config.get<RunSettings>().device_name());
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for (const std::string& mib :
-       ranks.all_gather(std::to_string(memory_budget_mib(ranks, run.host(), run.config, shapes, device))))
-    least = std::min<std::int64_t>(least, std::stoll(mib));
-  return settle_memory_budget(run.config, least);
 }
 
 /// What decides the numbers is the same on all ranks. Rounding depends on the processor and on the number of threads.
@@ -320,7 +280,7 @@ int run_on_ranks(Ranks& ranks, const TrainingOptions& options, ConfigPurpose pur
   const RunPrompts run_prompts(run, shapes.traits());
   const PromptEncoder& prompts = run_prompts.encoder;
   auto training_task = open_training_task(run.host(), config, prompts);
-  const std::string budget = settle_budget(ranks, run, *shapes.model(), purpose, begun);
+  const std::string budget = settle_memory_budget(ranks, run, *shapes.model(), begun);
   if (make_components != nullptr) require_memory(ranks, run, *shapes.model(), prompts, make_components);
   settings.adapter = shapes.adapter();
   const auto model = resumed ? open_resumed_model(ranks, shapes, resumed->folder) : open_initial_model(ranks, shapes);

@@ -34,7 +34,8 @@ __global__ void widen_nf4_values(cuda::WidenNf4Call call, std::int64_t packs) {
   if (p >= packs) return;
   const std::int64_t first = p * kPack;
   const float scale = scale_of(call, first / kNf4Block);
-  const auto codes = load < kPack == 1 ? 1 : kPack / 2 > (call.codes, kPack == 1 ? p / 2 : p);
+  constexpr int kCodes = kPack == 1 ? 1 : kPack / 2;  // two values each
+  const auto codes = load<kCodes>(call.codes, kPack == 1 ? p / 2 : p);
   Pack<T, kPack> out;
   for (int i = 0; i < kPack; ++i) {
     const std::uint8_t both = codes.at[i / 2];
