@@ -4,10 +4,9 @@ import json
 import sys
 
 import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 F = torch.nn.functional
-HIDDEN, INNER, VOCABULARY, HEADS = 4096, 12288, 126464, 32  # of LLaDA-8B
+HIDDEN, INNER, VOCABULARY = 4096, 12288, 126464  # of LLaDA-8B
 UPDATE_ROWS = 1280  # four rows of 320 tokens
 
 
@@ -37,27 +36,6 @@ def product(m, k, n):
     tell(f"product {m} x {k} x {n}", 2 * m * k * n / milliseconds(lambda: F.linear(a, b)) / 1e9, "TFLOP/s")
 
 
-def attention(rows, length, masked):
-    q, k, v = (random(rows, HEADS, length, HIDDEN // HEADS).requires_grad_() for _ in range(3))
-    bias = None
-    if masked:  # each row has its own padding on the left
-        padding = torch.arange(length, device="cuda")[None] < (7 + torch.arange(rows, device="cuda"))[:, None]
-        bias = torch.zeros(rows, 1, 1, length, device="cuda").masked_fill(padding[:, None, None], float("-inf")).bfloat16()
-        bias = bias.expand(rows, HEADS, length, length)
-    for name, backend in dict(flash=SDPBackend.FLASH_ATTENTION, efficient=SDPBackend.EFFICIENT_ATTENTION, cudnn=SDPBackend.CUDNN_ATTENTION).items():
-        def forward():
-            with sdpa_kernel(backend):
-                return F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
-        try:
-            slope = torch.randn_like(forward())
-            forth = milliseconds(forward, 5)
-            both = milliseconds(lambda: torch.autograd.grad(forward(), (q, k, v), slope), 5)
-        except RuntimeError:
-            continue  # not made for this case
-        for way, value in (("forward", forth), ("backward", both - forth)):
-            tell(f"attention {name}, {rows} x {length}{', masked' if masked else ''}, {way}", value, "ms")
-
-
 tell("memory of " + torch.cuda.get_device_name(), torch.cuda.get_device_properties(0).total_memory / 2**30, "GiB")
 product(UPDATE_ROWS, HIDDEN, INNER)
 if sys.argv[1:] != ["--rate"]:
@@ -67,5 +45,3 @@ if sys.argv[1:] != ["--rate"]:
     del source, target
     for sizes in ((8192, 8192, 8192), (1792, HIDDEN, INNER), (8192, HIDDEN, INNER), (1061, HIDDEN, VOCABULARY), (384, HIDDEN, HIDDEN), (32, HIDDEN, INNER)):
         product(*sizes)
-    for case in ((4, 320, False), (4, 448, True), (16, 448, True), (16, 448, False)):
-        attention(*case)
