@@ -34,6 +34,8 @@ void check_plan(const MaskingInput& input, MaskPlan& plan) {
   require_if_defined("committed_FL", plan.committed_FL, at::kBool, {views, length}, kPlanHint);
   require_if_defined("attended_FL", plan.attended_FL, at::kBool, {views, length}, kPlanHint);
   require_if_defined("weight_F", plan.weight_F, at::kFloat, {views}, kPlanHint);
+  require_if_defined("target_step_FL", plan.target_step_FL, at::kLong, {views, length}, kPlanHint);
+  require_if_defined("token_weight_FL", plan.token_weight_FL, at::kFloat, {views, length}, kPlanHint);
   require_if_defined("prompt_masked_FP", plan.prompt_masked_FP, at::kBool, {views, responses.prompts.tokens_BP.size(1)},
                      kPlanHint);
   require_of_plan(plan.terms >= 1, "terms (K) must be at least 1");
@@ -45,6 +47,8 @@ void check_plan(const MaskingInput& input, MaskPlan& plan) {
                   "term_F must be in [0, terms)");
   require_of_plan(!plan.weight_F.defined() || at::isfinite(plan.weight_F).all().item<bool>(),
                   "weight_F must be finite");
+  require_of_plan(!plan.token_weight_FL.defined() || at::isfinite(plan.token_weight_FL).all().item<bool>(),
+                  "token_weight_FL must be finite");
   require_of_plan(plan.target_FL.any().item<bool>(), "no view scores a position");
 }
 

@@ -25,8 +25,8 @@ void add_row(std::vector<std::uint8_t>& rows, std::int64_t length) {
 }
 
 /// @param what  the call, for messages: "PlanBuilder::mask"
-std::uint8_t& in_last_row(const char* what, std::vector<std::uint8_t>& rows, std::int64_t length,
-                          std::int64_t position) {
+template <class T>
+T& in_last_row(const char* what, std::vector<T>& rows, std::int64_t length, std::int64_t position) {
   if (position < 0 || position >= length) {
     throw Error(std::string(what) + "(" + std::to_string(position) + "): there are " + std::to_string(length) +
                 " positions");
@@ -53,11 +53,22 @@ std::vector<std::int64_t> end_ids_of(const MaskingInput& input) {
   return {ids_E.const_data_ptr<std::int64_t>(), ids_E.const_data_ptr<std::int64_t>() + ids_E.numel()};
 }
 
+/// Tokens of each prompt, without its padding.
+std::vector<std::int64_t> prompt_tokens_of(const Prompts& prompts) {
+  std::vector<std::int64_t> tokens(static_cast<std::size_t>(prompts.tokens_BP.size(0)), prompts.tokens_BP.size(1));
+  if (!prompts.mask_BP.defined()) return tokens;
+  const at::Tensor sum_B = plain("prompts.mask_BP", prompts.mask_BP, at::kBool, 2).sum(1);
+  std::copy_n(sum_B.const_data_ptr<std::int64_t>(), tokens.size(), tokens.begin());
+  return tokens;
+}
+
 }  // namespace
 
 struct Responses::State {
   at::Tensor number_B, tokens_BL, valid_BL, step_BL, commit_logprob_BL, forwards_B;
   std::int64_t prompt_length;
+  std::vector<std::int64_t> prompt_tokens;
+  std::int64_t block_size;
   std::vector<std::int64_t> end_ids;  ///< the model's; the first is end_id
 };
 
@@ -68,7 +79,8 @@ Responses::Responses(const MaskingInput& input) {
       plain("tokens_BL", from.tokens_BL, at::kLong, 2), plain("valid_BL", from.valid_BL, at::kBool, 2),
       plain("step_BL", from.step_BL, at::kInt, 2), plain("commit_logprob_BL", from.commit_logprob_BL, at::kFloat, 2),
       plain("forwards_B", from.forwards_B, at::kLong, 1),
-      plain("prompts.tokens_BP", from.prompts.tokens_BP, at::kLong, 2).size(1), end_ids_of(input)});
+      plain("prompts.tokens_BP", from.prompts.tokens_BP, at::kLong, 2).size(1), prompt_tokens_of(from.prompts),
+      input.block_size, end_ids_of(input)});
   for (const at::Tensor* tensor : {&state_->valid_BL, &state_->step_BL, &state_->commit_logprob_BL}) {
     if (tensor->sizes() != state_->tokens_BL.sizes()) throw Error("Responses: tensors of different shapes");
   }
@@ -104,6 +116,17 @@ std::int64_t Responses::positions_through_end(std::int64_t b, std::int64_t end_i
   return found == end ? length() : found - begin + 1;
 }
 
+std::vector<std::int64_t> Responses::blocks(std::int64_t b, BlockOrigin origin) const {
+  static_cast<void>((*this)[b]);  // there is such a response
+  const std::int64_t size = state_->block_size;
+  if (size < 1) throw Error("Responses::blocks: the model has no blocks");
+  const std::int64_t prompt = state_->prompt_tokens[static_cast<std::size_t>(b)];
+  const std::int64_t before = origin == BlockOrigin::kText ? prompt % size : 0;
+  std::vector<std::int64_t> block(static_cast<std::size_t>(length()));
+  for (std::int64_t i = 0; i < length(); ++i) block[static_cast<std::size_t>(i)] = (before + i) / size;
+  return block;
+}
+
 std::vector<std::int64_t> random_order(const MaskingInput& input, std::int64_t response, std::int64_t count,
                                        std::int64_t draw) {
   std::vector<std::uint64_t> key;
@@ -118,7 +141,9 @@ struct PlanBuilder::State {
   std::int64_t length, prompt_length;
   std::vector<std::int64_t> response, term;
   std::vector<std::uint8_t> masked, target, committed, unattended, prompt_masked;
-  std::vector<float> weight;
+  std::vector<float> weight, token_weight;
+  std::vector<std::int64_t> step;  ///< of targets; empty: of none
+  BlockOrigin origin = BlockOrigin::kText;
 };
 
 PlanBuilder::PlanBuilder(std::int64_t length, std::int64_t prompt_length) : state_(std::make_unique<State>()) {
@@ -144,6 +169,7 @@ void PlanBuilder::begin_view(std::int64_t response, std::int64_t term) {
     add_row(*rows, state_->length);
   }
   add_row(state_->prompt_masked, state_->prompt_length);
+  state_->token_weight.resize(state_->token_weight.size() + static_cast<std::size_t>(state_->length), 1);
 }
 
 void PlanBuilder::mask(std::int64_t position) {
@@ -170,6 +196,19 @@ void PlanBuilder::weigh(double weight) {
   state_->weight.back() = static_cast<float>(weight);
 }
 
+void PlanBuilder::weigh_token(std::int64_t position, double weight) {
+  if (!std::isfinite(static_cast<float>(weight)))
+    throw Error("PlanBuilder::weigh_token: " + std::to_string(weight) + ": a weight must be finite");
+  in_last_row("PlanBuilder::weigh_token", state_->token_weight, state_->length, position) = static_cast<float>(weight);
+}
+
+void PlanBuilder::set_step(std::int64_t position, std::int64_t step) {
+  state_->step.resize(state_->masked.size());
+  in_last_row("PlanBuilder::set_step", state_->step, state_->length, position) = step;
+}
+
+void PlanBuilder::count_blocks_from(BlockOrigin origin) { state_->origin = origin; }
+
 MaskPlan PlanBuilder::finish(std::int64_t terms) const {
   const State& state = *state_;
   const auto views = static_cast<std::int64_t>(state.response.size());
@@ -190,8 +229,18 @@ MaskPlan PlanBuilder::finish(std::int64_t terms) const {
   plan.target_FL = of_responses(state.target);
   plan.committed_FL = of_responses(state.committed);
   if (any(state.unattended)) plan.attended_FL = of_responses(state.unattended).logical_not();
-  const bool weighted = std::any_of(state.weight.begin(), state.weight.end(), [](float weight) { return weight != 1; });
-  if (weighted) plan.weight_F = to_tensor(state.weight, {views}, at::kFloat);
+  const auto weighs = [](const std::vector<float>& weights) {
+    return std::any_of(weights.begin(), weights.end(), [](float weight) { return weight != 1; });
+  };
+  if (weighs(state.weight)) plan.weight_F = to_tensor(state.weight, {views}, at::kFloat);
+  if (weighs(state.token_weight))
+    plan.token_weight_FL = to_tensor(state.token_weight, {views, state.length}, at::kFloat);
+  if (!state.step.empty()) {
+    auto step = state.step;
+    step.resize(state.masked.size());
+    plan.target_step_FL = to_tensor(step, {views, state.length}, at::kLong);
+  }
+  plan.block_origin = state.origin;
   if (any(state.prompt_masked)) {
     plan.prompt_masked_FP = to_tensor(state.prompt_masked, {views, state.prompt_length}, at::kBool);
   }

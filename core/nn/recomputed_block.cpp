@@ -57,6 +57,8 @@ void for_each_weight(Weights& weights, const Body& body) {
   };
   add(weights.attention_norm);
   add(weights.feed_forward_norm);
+  add(weights.query_norm);
+  add(weights.key_norm);
   for (auto* projection : projections(weights)) {
     if (!projection->packed) add(projection->weight);
     add(projection->bias);

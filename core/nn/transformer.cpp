@@ -59,8 +59,13 @@ at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, c
   const auto normed = kernels::rms_norm(x, weights.attention_norm, shape.norm_epsilon);
   // Where query heads share key heads, attention takes them as more queries, which lie together in memory.
   const bool heads_last = shape.heads == shape.kv_heads;
-  const auto q = rotary.rotate(project(normed, weights.q, adapters), shape.heads, heads_last);
-  auto k = rotary.rotate(project(normed, weights.k, adapters), shape.kv_heads);
+  const auto of_heads = [&](const Projection& projection, const at::Tensor& norm) {
+    const auto projected = project(normed, projection, adapters);
+    if (!norm.defined()) return projected;
+    return kernels::rms_norm(projected.view({-1, norm.size(0)}), norm, shape.norm_epsilon).view_as(projected);
+  };
+  const auto q = rotary.rotate(of_heads(weights.q, weights.query_norm), shape.heads, heads_last);
+  auto k = rotary.rotate(of_heads(weights.k, weights.key_norm), shape.kv_heads);
   auto v = project(normed, weights.v, adapters).view({-1, rotary.sequence, shape.kv_heads, q.size(3)}).transpose(1, 2);
   if (keep) std::tie(k, v) = keep(k, v);
   auto attended = attention(q, k, v, attention_mask);
@@ -70,10 +75,13 @@ at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, c
     residual = residual.index_select(0, rows_N);
   }
   const auto chosen = adapters.select(rows_N);
-  const auto middle = project(attended, weights.attention_out, chosen, residual);
+  const auto add_to = [&](const at::Tensor& to, const at::Tensor& of, const Projection& projection) {
+    return projection.bias.defined() ? to + project(of, projection, chosen) : project(of, projection, chosen, to);
+  };
+  const auto middle = add_to(residual, attended, weights.attention_out);
   const auto inner = kernels::rms_norm(middle, weights.feed_forward_norm, shape.norm_epsilon);
   const auto gated = kernels::swiglu(project(inner, weights.gate, chosen), project(inner, weights.up, chosen));
-  return project(gated, weights.down, chosen, middle);
+  return add_to(middle, gated, weights.down);
 }
 
 std::int64_t block_activation_bytes(std::int64_t sequence, std::int64_t hidden, std::int64_t feed_forward,

@@ -31,10 +31,11 @@ struct RotaryTable {
   at::Tensor sine_SD2;
 };
 
-/// Weights of one pre-norm block. Only q, k and v may have biases.
+/// Weights of one pre-norm block.
 struct BlockWeights {
   at::Tensor attention_norm;
   Projection q, k, v, attention_out;
+  at::Tensor query_norm, key_norm;  ///< [D], over each head; undefined: none
   at::Tensor feed_forward_norm;
   Projection gate, up, down;
 };

@@ -8,8 +8,12 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cumsum.h>
+#include <ATen/ops/div.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/function_hook.h>
@@ -17,7 +21,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <set>
 #include <utility>
 
 namespace drift::nn {
@@ -59,24 +62,27 @@ TransformerModel::TransformerModel(const TransformerShape& shape, const TensorNa
   const auto matrix = [&](at::IntArrayRef sizes) {
     return packing_.nf4 ? at::empty(sizes, at::TensorOptions(config.dtype).device(at::kMeta)) : parameter(sizes);
   };
-  const std::int64_t head_dimension = shape.hidden / shape.heads, kv_width = shape.kv_heads * head_dimension;
+  const std::int64_t width = shape.heads * head_dimension(), kv_width = shape.kv_heads * head_dimension();
+  const auto projection = [&](Projection& made, std::int64_t out, std::int64_t in, bool has_bias) {
+    made.weight = matrix({out, in});
+    if (has_bias) made.bias = parameter({out});
+  };
   embedding_VH_ = parameter({shape.vocabulary, shape.hidden});
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     BlockWeights block;
     block.attention_norm = parameter({shape.hidden});
-    block.q.weight = matrix({shape.hidden, shape.hidden});
-    block.k.weight = matrix({kv_width, shape.hidden});
-    block.v.weight = matrix({kv_width, shape.hidden});
-    if (shape.query_key_value_bias) {
-      block.q.bias = parameter({shape.hidden});
-      block.k.bias = parameter({kv_width});
-      block.v.bias = parameter({kv_width});
+    projection(block.q, width, shape.hidden, shape.query_key_value_bias);
+    projection(block.k, kv_width, shape.hidden, shape.query_key_value_bias);
+    projection(block.v, kv_width, shape.hidden, shape.query_key_value_bias);
+    if (shape.query_key_norm) {
+      block.query_norm = parameter({head_dimension()});
+      block.key_norm = parameter({head_dimension()});
     }
-    block.attention_out.weight = matrix({shape.hidden, shape.hidden});
+    projection(block.attention_out, shape.hidden, width, shape.attention_out_bias);
     block.feed_forward_norm = parameter({shape.hidden});
-    block.gate.weight = matrix({shape.feed_forward, shape.hidden});
-    block.up.weight = matrix({shape.feed_forward, shape.hidden});
-    block.down.weight = matrix({shape.hidden, shape.feed_forward});
+    projection(block.gate, shape.feed_forward, shape.hidden, shape.feed_forward_bias);
+    projection(block.up, shape.feed_forward, shape.hidden, shape.feed_forward_bias);
+    projection(block.down, shape.hidden, shape.feed_forward, shape.feed_forward_bias);
     blocks_.push_back(block);
   }
   final_norm_H_ = parameter({shape.hidden});
@@ -84,7 +90,7 @@ TransformerModel::TransformerModel(const TransformerShape& shape, const TensorNa
   add_adapters(adapters);
 
   const auto table_type = shape.rotary_in_model_type || config.dtype == at::kDouble ? config.dtype : at::kFloat;
-  rotary_ = RotaryTable(shape.context_length, head_dimension, shape.rotary_theta,
+  rotary_ = RotaryTable(shape.context_length, head_dimension(), shape.rotary_theta,
                         at::TensorOptions(table_type).device(config.device));
   traits_.vocabulary_size = shape.vocabulary;
   traits_.hidden_size = shape.hidden;
@@ -149,6 +155,27 @@ at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const RotaryT
   return kernels::rms_norm(x, final_norm_H_, shape_.norm_epsilon);
 }
 
+at::Tensor TransformerModel::block_mask(const ForwardInput& input, std::int64_t sequence) const {
+  const auto device = input.tokens_BS.device();
+  auto block_BS = input.block_BS;
+  if (!block_BS.defined() && traits_.block_size > 0) {
+    auto position_BS = at::arange(sequence, at::kLong).unsqueeze(0).expand(input.tokens_BS.sizes());
+    if (input.key_mask_BS.defined()) position_BS = input.key_mask_BS.cpu().to(at::kLong).cumsum(1) - 1;
+    block_BS = position_BS.clamp_min(0).div(traits_.block_size, "floor");
+  }
+  if (!block_BS.defined()) return {};
+  const auto query = [](const at::Tensor& of) { return of.unsqueeze(2); };
+  const auto key = [](const at::Tensor& of) { return of.unsqueeze(1); };
+  auto sees_BQS = query(block_BS) >= key(block_BS);
+  if (const auto& copy = input.copy_BS; copy.defined()) {
+    const auto own = (query(copy) == key(copy)) & ((query(copy) == 0) | (query(block_BS) == key(block_BS)));
+    sees_BQS = sees_BQS & (own | ((key(copy) == 0) & (query(copy) != 0) & (query(block_BS) > key(block_BS))));
+  }
+  if (const auto& text = input.text_BS; text.defined())
+    sees_BQS = sees_BQS & (query(text) == key(text)) & (key(text) >= 0);
+  return sees_BQS.to(device);
+}
+
 // Padding on the left shifts all positions of a row alike; rotary angles only see differences, and padded keys are
 // masked: positions may count from the padded row's start.
 at::Tensor TransformerModel::forward(const ForwardInput& input) const {
@@ -161,18 +188,16 @@ at::Tensor TransformerModel::forward(const ForwardInput& input) const {
   if (has_runs() && keys.defined() && input.padding_B.defined() && !input.block_BS.defined()) {
     mask.runs = rows_of_equal_keys(input.padding_B, {}, keys.size(0), sequence, 0, sequence);
   }
-  if (input.block_BS.defined()) {
-    const auto sees_BQS = input.block_BS.unsqueeze(2) >= input.block_BS.unsqueeze(1);
+  if (const auto sees_BQS = block_mask(input, sequence); sees_BQS.defined())
     keys = keys.defined() ? sees_BQS & keys.unsqueeze(1) : sees_BQS;
-  }
   if (mask.runs.empty()) mask.bias = attention_bias(keys, dtype(), shape_.heads / shape_.kv_heads);
   return run_blocks(input, rotary, mask, nullptr, nullptr);
 }
 
 std::unique_ptr<KeyValueCache> TransformerModel::make_cache(std::int64_t rows, std::int64_t positions) const {
   check_length(positions);
-  return std::make_unique<TransformerCache>(shape_.layers, rows, shape_.kv_heads, positions,
-                                            shape_.hidden / shape_.heads, embedding_VH_.options().requires_grad(false));
+  return std::make_unique<TransformerCache>(shape_.layers, rows, shape_.kv_heads, positions, head_dimension(),
+                                            embedding_VH_.options().requires_grad(false));
 }
 
 at::Tensor TransformerModel::forward_window(const ForwardInput& input, const CacheWindow& window,
@@ -189,6 +214,18 @@ at::Tensor TransformerModel::forward_window(const ForwardInput& input, const Cac
   const auto rotary =
       places.begin >= 0 ? rotary_.window(places.begin, tokens) : rotary_.at_positions(places.positions_BW);
   AttentionMask mask;
+  if (traits_.block_size > 0 && tokens > traits_.block_size) {
+    const auto begin_B1 = seen.begin_B.cpu().unsqueeze(1);
+    auto first_B1 = at::zeros_like(begin_B1);
+    if (seen.key_mask_BS.defined()) first_B1 = seen.key_mask_BS.cpu().logical_not().sum(1, true);
+    const auto block = [&](const at::Tensor& place) { return (place - first_B1).div(traits_.block_size, "floor"); };
+    const auto query = block(begin_B1 + at::arange(tokens, at::kLong)),
+               key = block(at::arange(places.attended, at::kLong));
+    auto sees_BQS = query.unsqueeze(2) >= key.unsqueeze(1);
+    if (const auto keys = kept.key_mask(seen, places); keys.defined()) sees_BQS = sees_BQS & keys.cpu().unsqueeze(1);
+    mask.bias = attention_bias(sees_BQS.to(device()), dtype(), shape_.heads / shape_.kv_heads);
+    return run_blocks(input, rotary, mask, &kept, &places);
+  }
   const bool known = !seen.attended_B.defined() || seen.attended_B.is_cpu();
   if (has_runs() && known && (input.padding_B.defined() || !seen.key_mask_BS.defined())) {
     mask.runs = rows_of_equal_keys(seen.key_mask_BS.defined() ? input.padding_B : at::Tensor(), seen.attended_B,
@@ -201,46 +238,45 @@ at::Tensor TransformerModel::forward_window(const ForwardInput& input, const Cac
 
 std::vector<NamedTensor> TransformerModel::parameters() const {
   std::vector<NamedTensor> named{{names_.embedding, embedding_VH_}};
-  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
-    const auto& block = blocks_[layer];
-    const auto add = [&](const std::string& name, const at::Tensor& tensor) {
-      if (tensor.defined()) named.push_back({layer_name(name, layer), tensor});
-    };
-    add(names_.attention_norm, block.attention_norm);
-    add(names_.query, block.q.weight);
-    add(names_.query_bias, block.q.bias);
-    add(names_.key, block.k.weight);
-    add(names_.key_bias, block.k.bias);
-    add(names_.value, block.v.weight);
-    add(names_.value_bias, block.v.bias);
-    add(names_.attention_out, block.attention_out.weight);
-    add(names_.feed_forward_norm, block.feed_forward_norm);
-    add(names_.gate, block.gate.weight);
-    add(names_.up, block.up.weight);
-    add(names_.down, block.down.weight);
-  }
+  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) add_block(layer, named);
   named.push_back({names_.final_norm, final_norm_H_});
   if (head_VH_.defined()) named.push_back({names_.head, head_VH_});
   named.insert(named.end(), adapters_.begin(), adapters_.end());
   return named;
 }
 
+void TransformerModel::add_block(std::size_t layer, std::vector<NamedTensor>& named) const {
+  const auto& block = blocks_[layer];
+  const auto add = [&](const std::string& name, const at::Tensor& tensor) {
+    if (tensor.defined()) named.push_back({layer_name(name, layer), tensor});
+  };
+  const auto add_projection = [&](const std::string& name, const Projection& projection) {
+    add(name, projection.weight);
+    add(std::string(module_of(name)) + ".bias", projection.bias);
+  };
+  add(names_.attention_norm, block.attention_norm);
+  add_projection(names_.query, block.q);
+  add_projection(names_.key, block.k);
+  add_projection(names_.value, block.v);
+  add(names_.query_norm, block.query_norm);
+  add(names_.key_norm, block.key_norm);
+  add_projection(names_.attention_out, block.attention_out);
+  add(names_.feed_forward_norm, block.feed_forward_norm);
+  add_projection(names_.gate, block.gate);
+  add_projection(names_.up, block.up);
+  add_projection(names_.down, block.down);
+}
+
 std::vector<NamedTensor> TransformerModel::block_parameters(std::int64_t layer) const {
-  std::set<std::string> names;
-  for (const auto* name :
-       {&names_.attention_norm, &names_.query, &names_.key, &names_.value, &names_.query_bias, &names_.key_bias,
-        &names_.value_bias, &names_.attention_out, &names_.feed_forward_norm, &names_.gate, &names_.up, &names_.down}) {
-    if (!name->empty()) names.insert(layer_name(*name, static_cast<std::size_t>(layer)));
-  }
-  auto own = parameters();
-  std::erase_if(own, [&](const NamedTensor& one) { return !names.contains(one.name); });
-  return own;
+  std::vector<NamedTensor> named;
+  add_block(static_cast<std::size_t>(layer), named);
+  return named;
 }
 
 std::int64_t TransformerModel::first_block_with_gradient() const {
   const auto is_trained = [](const at::Tensor& one) { return one.defined() && one.requires_grad(); };
   const auto has_trained = [&](const BlockWeights& block) {
-    return is_trained(block.attention_norm) || is_trained(block.feed_forward_norm) ||
+    return is_trained(block.attention_norm) || is_trained(block.feed_forward_norm) || is_trained(block.query_norm) ||
            std::ranges::any_of(projections(block), [&](const Projection* one) {
              return is_trained(one->weight) || is_trained(one->bias) || is_trained(one->adapter.a);
            });

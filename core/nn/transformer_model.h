@@ -26,22 +26,27 @@ struct TransformerShape {
   std::int64_t layers = 0;
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
+  std::int64_t head_dimension = 0;  ///< 0: hidden / heads
   std::int64_t feed_forward = 0;
   std::int64_t context_length = 0;
   double norm_epsilon = 0;
   double rotary_theta = 0;
   bool rotary_in_model_type = false;  ///< angles and rotation rounded to the model's type; else in float32
   bool query_key_value_bias = false;
+  bool attention_out_bias = false;
+  bool feed_forward_bias = false;  ///< of gate, up and down
+  bool query_key_norm = false;     ///< RMS norms over each head of queries and keys, before the rotation
   bool tied_head = false;          ///< the embedding is the LM head
   std::int64_t padding_row = -1;   ///< row of the embedding that a lookup gives no gradient; -1: none
   bool attend_to_padding = false;  ///< key masks are not used, as some originals do; a row then depends on its padding
 };
 
-/// Names of a family's tensors in its checkpoints. `{layer}` is the block's number, from 0.
+/// Names of a family's tensors in its checkpoints. `{layer}` is the block's number, from 0. The bias of a projection
+/// NAME.weight is NAME.bias.
 struct TensorNames {
   std::string embedding, final_norm, head;
   std::string attention_norm, query, key, value, attention_out;
-  std::string query_bias, key_bias, value_bias;
+  std::string query_norm, key_norm;  ///< with query_key_norm
   std::string feed_forward_norm, gate, up, down;
 };
 
@@ -82,12 +87,19 @@ class TransformerModel : public Model,
 
  private:
   void add_adapters(const AdapterMaker& adapters);
+  void add_block(std::size_t layer, std::vector<NamedTensor>& named) const;
   at::Tensor run_blocks(const ForwardInput& input, const RotaryTable& rotary, const AttentionMask& attention_mask,
                         TransformerCache* cache, const CachePlaces* places) const;
+  /// Which keys each query sees: bool [B, S, S]; undefined: all.
+  at::Tensor block_mask(const ForwardInput& input, std::int64_t sequence) const;
   void check_length(std::int64_t sequence) const;
   /// Whether rows of equal keys are attended to together: on the CPU a bias is as fast, and its numbers are frozen.
   bool has_runs() const { return !device().is_cpu(); }
   std::int64_t sum_of_packed(const std::function<std::int64_t(std::int64_t values)>& each) const;
+
+  std::int64_t head_dimension() const {
+    return shape_.head_dimension > 0 ? shape_.head_dimension : shape_.hidden / shape_.heads;
+  }
 
   TransformerShape shape_;
   Packing packing_;

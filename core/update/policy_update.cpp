@@ -158,6 +158,7 @@ MaskPlan draw_plan(const MaskingStrategy& masking, const Trajectories& responses
   input.end_id = traits.end_id;
   input.end_ids_E = at::tensor(end_ids(traits), at::kLong);
   input.pad_id = traits.pad_id;
+  input.block_size = traits.block_size;
   return checked_plan(masking, input);
 }
 

@@ -9,8 +9,9 @@ namespace {
 
 template <class Change>
 MaskPlan changed(MaskPlan plan, const Change& change) {
-  for (at::Tensor* tensor : {&plan.response_F, &plan.term_F, &plan.masked_FL, &plan.target_FL, &plan.committed_FL,
-                             &plan.weight_F, &plan.prompt_masked_FP, &plan.attended_FL})
+  for (at::Tensor* tensor :
+       {&plan.response_F, &plan.term_F, &plan.masked_FL, &plan.target_FL, &plan.committed_FL, &plan.weight_F,
+        &plan.prompt_masked_FP, &plan.attended_FL, &plan.token_weight_FL, &plan.target_step_FL})
     *tensor = change(*tensor);
   return plan;
 }

@@ -17,6 +17,13 @@
 
 namespace drift {
 
+/// Where the blocks of a model with block attention begin, when a view is scored.
+enum class BlockOrigin : std::int64_t {
+  kText = 0,  ///< at the prompt's first token, as in decoding
+  kResponse =
+      1,  ///< at the response's first token; blocks of the prompt count back from there, as in TraceRL's program
+};
+
 /// Which masked contexts are scored: a flat list of F views, which can be batched in any way. Drawn once per rollout,
 /// stored, and shared by the current, old and reference policy (docs/spec/algorithms.md 1.5, 1.7).
 struct MaskPlan {
@@ -30,8 +37,14 @@ struct MaskPlan {
   at::Tensor prompt_masked_FP;  ///< bool, prompt positions replaced by the mask token; undefined: none
   std::int64_t terms = 0;       ///< K: the estimator's sum has this many terms per response
   at::Tensor attended_FL;       ///< bool, response positions that others attend to; undefined: all
-  Reserved<at::Tensor, 6> reserved_tensors = {};
-  Reserved<std::int64_t, 4> reserved_numbers = {};
+  at::Tensor token_weight_FL;   ///< float32, weight of each target's contribution, as weight_F; undefined: 1
+  at::Tensor target_step_FL;  ///< int64, of each target its place in the order in which a response was written, for the
+                              ///< returns of a value model; undefined: its view's term
+  Reserved<at::Tensor, 4> reserved_tensors = {};
+  /// With ModelTraits::block_size, each block of a view is seen behind the clean blocks before it: one view shows a
+  /// state of every block.
+  BlockOrigin block_origin = BlockOrigin::kText;
+  Reserved<std::int64_t, 3> reserved_numbers = {};
 };
 
 }  // namespace drift

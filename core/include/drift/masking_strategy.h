@@ -23,6 +23,7 @@
 #include <drift/trajectories.h>
 
 #include <cstdint>
+#include <string>
 
 namespace drift {
 
@@ -37,7 +38,8 @@ struct MaskingInput {
   std::int64_t pad_id = -1;
   at::Tensor end_ids_E;  ///< int64, all tokens that end a response, end_id first; undefined: end_id alone
   Reserved<at::Tensor, 3> reserved_tensors = {};
-  Reserved<std::int64_t, 4> reserved_numbers = {};
+  std::int64_t block_size = 0;  ///< ModelTraits::block_size
+  Reserved<std::int64_t, 3> reserved_numbers = {};
 };
 
 /// How often a strategy draws its plan.
@@ -55,6 +57,15 @@ class DRIFT_API MaskingStrategy : public Component {
 
   /// Fill `plan` (CPU tensors). Views may come in any order; a response without a training signal gets none.
   virtual void plan(const MaskingInput& input, MaskPlan& plan) const = 0;
+};
+
+/// Capability of a strategy that cannot score a model with block attention (ModelTraits::block_size): a run is refused.
+class DRIFT_API NeedsFullAttention {
+ public:
+  virtual ~NeedsFullAttention() = default;
+
+  /// Why, with these parameters, as the end of a sentence; empty: it can.
+  virtual std::string why_not_blocks() const = 0;
 };
 
 }  // namespace drift

@@ -67,8 +67,11 @@ struct ModelTraits {
   /// Half-open ranges of ids that a response must never contain, including the mask id.
   std::vector<std::pair<std::int64_t, std::int64_t>> forbidden_output_ids;
   std::vector<ChatFormat> chat_formats;  ///< the first is the authors' format; empty: a model without turns
+  /// Tokens of a block of a model with block attention, which sees its own block and those before it; blocks count from
+  /// a text's first token. 0: every token sees all of them.
+  std::int64_t block_size = 0;
   Reserved<std::string, 4> reserved_texts = {};
-  Reserved<std::int64_t, 4> reserved_numbers = {};
+  Reserved<std::int64_t, 3> reserved_numbers = {};
 };
 
 /// All end tokens: end_id, unless that is -1, then further_end_ids.
@@ -113,7 +116,8 @@ struct ForwardInput {
   /// int64, with BlockAttention only: the place of each token in its sequence, for rotary angles and the like.
   /// Undefined: 0, 1, 2, … along the row.
   at::Tensor positions_BS = {};
-  /// int64, with BlockAttention only: a query attends to the keys whose block is not above its own. Undefined: to all.
+  /// int64, on the CPU, with BlockAttention only: a query attends to the keys whose block is not above its own.
+  /// Undefined: as ModelTraits::block_size says.
   at::Tensor block_BS = {};
   /// bool, on the CPU, with Adapters only: false = the row sees the weights without adapters. Undefined: all rows with.
   at::Tensor adapted_B = {};
@@ -123,14 +127,21 @@ struct ForwardInput {
   /// int64, on the CPU: how many keys at the beginning of each row `key_mask_BS` hides (with a cache: the window's
   /// mask, of the cache's positions). Undefined: not known, or the mask hides others, too. A model may ignore it.
   at::Tensor padding_B = {};
-  Reserved<at::Tensor, 4> reserved_tensors = {};
+  /// int64, on the CPU, with block_BS only: 0 = the clean text, which attends to itself alone; others are noisy copies
+  /// of it, which attend to the clean blocks before their own block, and to their own block of their own copy.
+  /// Undefined: all are clean.
+  at::Tensor copy_BS = {};
+  /// int64, on the CPU, with block_BS only: which of several texts of a row a token belongs to; it attends to that one.
+  /// -1: to nothing, and nothing attends to it. Undefined: all are of one text.
+  at::Tensor text_BS = {};
+  Reserved<at::Tensor, 2> reserved_tensors = {};
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
 /// A backbone: everything up to the LM head. Its constructor (const ModelConfig&, const Parameters&), with an optional
 /// Host& as the last argument, allocates the parameters; the core then reads them from the checkpoint by name, or calls
 /// initialize(). Contract: positions count from the first token that the key mask keeps, so that row b of a batch gives
-/// the same as its sequence alone (up to rounding). Attention is bidirectional.
+/// the same as its sequence alone (up to rounding). Attention is bidirectional, within ModelTraits::block_size.
 class DRIFT_API Model : public Component {
  public:
   static constexpr ComponentKind kKind = ComponentKind::kModel;
@@ -160,7 +171,8 @@ class DRIFT_API Model : public Component {
   virtual std::int64_t training_bytes_per_row(std::int64_t sequence) const = 0;
 };
 
-/// Capability of a model that uses ForwardInput::positions_BS and ForwardInput::block_BS.
+/// Capability of a model that uses ForwardInput::positions_BS, block_BS, copy_BS and text_BS. Every model with a
+/// ModelTraits::block_size has it.
 class DRIFT_API BlockAttention {
  public:
   virtual ~BlockAttention() = default;

@@ -42,6 +42,11 @@ class DRIFT_API Responses {
   /// tokens; L if there is none (docs/spec/algorithms.md 1.3).
   std::int64_t positions_through_end(std::int64_t b, std::int64_t end_id) const;
 
+  /// The block of each of the L positions of response b, of a model with blocks: 0 is the one of the first position.
+  /// With BlockOrigin::kText the prompt's end may be in it, so that it has fewer positions.
+  /// @throws Error if the model has no blocks
+  std::vector<std::int64_t> blocks(std::int64_t b, BlockOrigin origin) const;
+
  private:
   struct State;
   std::shared_ptr<const State> state_;
@@ -69,6 +74,11 @@ class DRIFT_API PlanBuilder {
   void leave_unattended(std::int64_t position);  ///< MaskPlan::attended_FL
   void score(std::int64_t position, bool committed = true);
   void weigh(double weight);
+  void set_step(std::int64_t position, std::int64_t step);  ///< MaskPlan::target_step_FL
+  void weigh_token(std::int64_t position, double weight);   ///< MaskPlan::token_weight_FL
+
+  /// Of the entire plan.
+  void count_blocks_from(BlockOrigin origin);
 
   /// @param terms  K of the estimator.
   MaskPlan finish(std::int64_t terms) const;
