@@ -1,0 +1,64 @@
+#include "tests/golden/set/golden_set.h"
+
+#include "tests/support/golden_backbones.h"
+#include "tests/support/support.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+namespace drift::test {
+namespace {
+
+std::filesystem::path manifest_path() {
+  const char* given = std::getenv("DRIFT_GOLDEN_SET");
+  return given ? std::filesystem::path(given) : source_dir() / "tests/golden/block/manifest.json";
+}
+
+nlohmann::json read_json(const std::filesystem::path& file) { return nlohmann::json::parse(read_file(file)); }
+
+}  // namespace
+
+nlohmann::json GoldenCase::numbers() const { return read_json(path()); }
+
+std::string GoldenCase::plugin() const {
+  const auto config = read_json(checkpoint() / "config.json");
+  const std::string type = config.at("model_type");
+  const std::map<std::string, std::string> plugins = {
+      {"Dream", config.contains("block_size") ? "dreamreasoner" : "dream"},
+      {"Fast_dLLM_Qwen", "fast_dllm_v2"},
+      {"llada2_moe", "llada2"}};
+  const auto found = plugins.find(type);
+  return found == plugins.end() ? type : found->second;
+}
+
+std::unique_ptr<Model> GoldenCase::model() const {
+  const auto config = read_json(checkpoint() / "config.json");
+  std::map<std::string, Parameter::Value> settings;
+  for (const auto& one : read_json(root / "manifest.json").at("checkpoints")) {
+    if (one.at("name") != json.at("checkpoint")) continue;
+    const bool has_block = config.contains("block_size") || config.contains("bd_size");
+    if (one.value("block", nlohmann::json()).is_number() && !has_block)
+      settings["block_size"] = one["block"].get<std::int64_t>();
+    if (plugin() != "illada" && !config.contains("mask_token_id"))
+      settings["mask_id"] = one.at("ids").at("mask").get<std::int64_t>();
+  }
+  return open_checkpoint(plugin(), checkpoint(), at::kFloat, at::kCPU, settings);
+}
+
+std::vector<GoldenCase> golden_cases(const std::string& folder, const std::string& id_begins) {
+  const auto root = manifest_path().parent_path();
+  std::vector<GoldenCase> cases;
+  for (const auto& json : read_json(manifest_path()).at("cases")) {
+    const std::string id = json.at("id");
+    const std::string of_case = std::filesystem::path(json.at("file").get<std::string>()).begin()->string();
+    if (of_case != folder || !id.starts_with(id_begins) || !json.value("required", true)) continue;
+    cases.push_back({id, json.value("mode", ""), json, root});
+  }
+  EXPECT_FALSE(cases.empty()) << manifest_path() << " has no case in the folder " << folder << " that begins with `"
+                              << id_begins << "`";
+  return cases;
+}
+
+}  // namespace drift::test
