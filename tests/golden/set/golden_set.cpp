@@ -36,7 +36,8 @@ std::string GoldenCase::plugin() const {
 std::unique_ptr<Model> GoldenCase::model() const {
   const auto config = read_json(checkpoint() / "config.json");
   std::map<std::string, Parameter::Value> settings;
-  for (const auto& one : read_json(root / "manifest.json").at("checkpoints")) {
+  const auto manifest = read_json(root / "manifest.json");
+  for (const auto& one : manifest.at("checkpoints")) {
     if (one.at("name") != json.at("checkpoint")) continue;
     const bool has_block = config.contains("block_size") || config.contains("bd_size");
     if (one.value("block", nlohmann::json()).is_number() && !has_block)
@@ -50,10 +51,11 @@ std::unique_ptr<Model> GoldenCase::model() const {
 std::vector<GoldenCase> golden_cases(const std::string& folder, const std::string& id_begins) {
   const auto root = manifest_path().parent_path();
   std::vector<GoldenCase> cases;
-  for (const auto& json : read_json(manifest_path()).at("cases")) {
+  const auto manifest = read_json(manifest_path());
+  for (const auto& json : manifest.at("cases")) {
     const std::string id = json.at("id");
-    const std::string of_case = std::filesystem::path(json.at("file").get<std::string>()).begin()->string();
-    if (of_case != folder || !id.starts_with(id_begins) || !json.value("required", true)) continue;
+    const std::filesystem::path file = json.at("file").get<std::string>();
+    if (file.parent_path() != folder || !id.starts_with(id_begins) || !json.value("required", true)) continue;
     cases.push_back({id, json.value("mode", ""), json, root});
   }
   EXPECT_FALSE(cases.empty()) << manifest_path() << " has no case in the folder " << folder << " that begins with `"
