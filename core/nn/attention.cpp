@@ -129,6 +129,7 @@ std::vector<RowsOfEqualKeys> rows_of_equal_keys(const at::Tensor& padding_B, con
 }
 
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask) {
+  if (mask.tiles) return tiled_attention(q, k, v, mask.tiles);
   return mask.runs.empty() ? attention_with_bias(q, k, v, mask.bias) : attention_by_runs(q, k, v, mask.runs);
 }
 

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <core/nn/attention_tiles.h>
+
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace drift::nn {
@@ -18,6 +21,7 @@ struct RowsOfEqualKeys {
 struct AttentionMask {
   at::Tensor bias;                    ///< of attention_bias(); undefined: all keys
   std::vector<RowsOfEqualKeys> runs;  ///< of the whole batch, in place of a bias; empty: the bias holds
+  std::shared_ptr<const AttentionTiles> tiles = {};  ///< of a model with blocks, in place of both; null: they hold
 };
 
 /// What is added to the scores: 0, or -infinity where `mask` (bool, [B, S] for all queries of a row, or [B, Q, S]) is

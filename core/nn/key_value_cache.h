@@ -32,6 +32,8 @@ class TransformerCache final : public KeyValueCache {
   std::int64_t bytes() const override;
   std::unique_ptr<KeyValueCache> select(const at::Tensor& row_R) const override;
 
+  std::int64_t positions() const { return layers_.front().keys_RGSD.size(2); }
+
   /// What the window's tensors of the host say; of those on a device only the shapes are used, for the host does not
   /// wait. @throws Error if the window of `tokens` tokens a row lies outside
   CachePlaces places(const CacheWindow& window, std::int64_t tokens) const;

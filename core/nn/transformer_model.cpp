@@ -13,7 +13,8 @@
 #include <ATen/ops/div.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ops/minimum.h>
+#include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/function_hook.h>
@@ -47,6 +48,20 @@ struct BringBack final : torch::autograd::FunctionPreHook {
 /// Of the weights of projections(block).
 std::array<const std::string*, 7> projection_names(const TensorNames& names) {
   return {&names.query, &names.key, &names.value, &names.attention_out, &names.gate, &names.up, &names.down};
+}
+
+/// Places of each row before the first that the mask keeps: int64, on the CPU. The host waits only for a mask that is
+/// on a device and of which `padding_B` says nothing.
+at::Tensor padding_of(const at::Tensor& padding_B, const at::Tensor& key_mask_BS, std::int64_t rows) {
+  if (padding_B.defined()) return padding_B;
+  if (!key_mask_BS.defined()) return at::zeros({rows}, at::kLong);
+  return key_mask_BS.cpu().to(at::kLong).cumsum(1).eq(0).sum(1);
+}
+
+/// The mask on the CPU; from `padding_B`, where that says all.
+at::Tensor mask_on_cpu(const at::Tensor& padding_B, const at::Tensor& key_mask_BS) {
+  if (!key_mask_BS.defined() || !padding_B.defined()) return key_mask_BS.defined() ? key_mask_BS.cpu() : key_mask_BS;
+  return at::arange(key_mask_BS.size(1), at::kLong) >= padding_B.unsqueeze(1);
 }
 
 }  // namespace
@@ -155,41 +170,33 @@ at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const RotaryT
   return kernels::rms_norm(x, final_norm_H_, shape_.norm_epsilon);
 }
 
-at::Tensor TransformerModel::block_mask(const ForwardInput& input, std::int64_t sequence) const {
-  const auto device = input.tokens_BS.device();
-  auto block_BS = input.block_BS;
-  if (!block_BS.defined() && traits_.block_size > 0) {
-    auto position_BS = at::arange(sequence, at::kLong).unsqueeze(0).expand(input.tokens_BS.sizes());
-    if (input.key_mask_BS.defined()) position_BS = input.key_mask_BS.cpu().to(at::kLong).cumsum(1) - 1;
-    block_BS = position_BS.clamp_min(0).div(traits_.block_size, "floor");
-  }
-  if (!block_BS.defined()) return {};
-  const auto query = [](const at::Tensor& of) { return of.unsqueeze(2); };
-  const auto key = [](const at::Tensor& of) { return of.unsqueeze(1); };
-  auto sees_BQS = query(block_BS) >= key(block_BS);
-  if (const auto& copy = input.copy_BS; copy.defined()) {
-    const auto own = (query(copy) == key(copy)) & ((query(copy) == 0) | (query(block_BS) == key(block_BS)));
-    sees_BQS = sees_BQS & (own | ((key(copy) == 0) & (query(copy) != 0) & (query(block_BS) > key(block_BS))));
-  }
-  if (const auto& text = input.text_BS; text.defined())
-    sees_BQS = sees_BQS & (query(text) == key(text)) & (key(text) >= 0);
-  return sees_BQS.to(device);
+std::shared_ptr<const AttentionTiles> TransformerModel::tiles(const BlockStructure& structure,
+                                                              const at::Tensor& begin_B, std::int64_t queries) const {
+  return plan_tiles(structure, begin_B, queries, {shape_.heads, head_dimension(), dtype(), device()});
 }
 
 // Padding on the left shifts all positions of a row alike; rotary angles only see differences, and padded keys are
 // masked: positions may count from the padded row's start.
 at::Tensor TransformerModel::forward(const ForwardInput& input) const {
-  const std::int64_t sequence = input.tokens_BS.size(1);
-  check_length(sequence);
-  const auto rotary =
-      input.positions_BS.defined() ? rotary_.at_positions(input.positions_BS) : rotary_.window(0, sequence);
-  auto keys = shape_.attend_to_padding ? at::Tensor() : input.key_mask_BS;
+  const std::int64_t rows = input.tokens_BS.size(0), sequence = input.tokens_BS.size(1);
+  const auto& positions_BS = input.positions_BS;
+  const bool is_known = positions_BS.defined() && positions_BS.is_cpu();
+  // A row of several copies may be longer than the context. The host does not wait for positions of a device.
+  if (!positions_BS.defined() || is_known) check_length(is_known ? positions_BS.max().item<std::int64_t>() + 1 : sequence);
+  const auto rotary = positions_BS.defined() ? rotary_.at_positions(positions_BS.to(device(), /*non_blocking=*/true))
+                                             : rotary_.window(0, sequence);
+  const auto keys = shape_.attend_to_padding ? at::Tensor() : input.key_mask_BS;
   AttentionMask mask;
-  if (has_runs() && keys.defined() && input.padding_B.defined() && !input.block_BS.defined()) {
+  if (input.block_BS.defined() || traits_.block_size > 0) {
+    auto block_BS = input.block_BS;
+    if (!block_BS.defined())
+      block_BS = blocks_of_places(padding_of(input.padding_B, keys, rows), sequence, traits_.block_size);
+    mask.tiles = tiles({block_BS, input.copy_BS, input.text_BS, mask_on_cpu(input.padding_B, keys)}, {}, sequence);
+    return run_blocks(input, rotary, mask, nullptr, nullptr);
+  }
+  if (has_runs() && keys.defined() && input.padding_B.defined()) {
     mask.runs = rows_of_equal_keys(input.padding_B, {}, keys.size(0), sequence, 0, sequence);
   }
-  if (const auto sees_BQS = block_mask(input, sequence); sees_BQS.defined())
-    keys = keys.defined() ? sees_BQS & keys.unsqueeze(1) : sees_BQS;
   if (mask.runs.empty()) mask.bias = attention_bias(keys, dtype(), shape_.heads / shape_.kv_heads);
   return run_blocks(input, rotary, mask, nullptr, nullptr);
 }
@@ -210,20 +217,31 @@ at::Tensor TransformerModel::forward_window(const ForwardInput& input, const Cac
   const std::int64_t tokens = input.tokens_BS.size(1);
   CacheWindow seen = window;
   if (shape_.attend_to_padding) seen.key_mask_BS = at::Tensor();
+  at::Tensor padding_B, begin_B;  // of a model with blocks
+  bool is_in_one_block = true;
+  if (traits_.block_size > 0) {
+    padding_B = padding_of(input.padding_B, seen.key_mask_BS, input.tokens_BS.size(0));
+    begin_B = seen.begin_B.cpu();
+    const auto block_of = [&](const at::Tensor& place_B) {
+      return (place_B - padding_B).div(traits_.block_size, "floor");
+    };
+    const auto last_B = block_of(begin_B + (tokens - 1));
+    const auto end_B = (padding_B + (last_B + 1) * traits_.block_size).clamp_max(kept.positions());
+    seen.attended_B = seen.attended_B.defined() ? at::minimum(seen.attended_B.cpu(), end_B) : end_B;
+    is_in_one_block = block_of(begin_B).equal(last_B);
+  }
   const CachePlaces places = kept.places(seen, tokens);
   const auto rotary =
       places.begin >= 0 ? rotary_.window(places.begin, tokens) : rotary_.at_positions(places.positions_BW);
   AttentionMask mask;
-  if (traits_.block_size > 0 && tokens > traits_.block_size) {
-    const auto begin_B1 = seen.begin_B.cpu().unsqueeze(1);
-    auto first_B1 = at::zeros_like(begin_B1);
-    if (seen.key_mask_BS.defined()) first_B1 = seen.key_mask_BS.cpu().logical_not().sum(1, true);
-    const auto block = [&](const at::Tensor& place) { return (place - first_B1).div(traits_.block_size, "floor"); };
-    const auto query = block(begin_B1 + at::arange(tokens, at::kLong)),
-               key = block(at::arange(places.attended, at::kLong));
-    auto sees_BQS = query.unsqueeze(2) >= key.unsqueeze(1);
-    if (const auto keys = kept.key_mask(seen, places); keys.defined()) sees_BQS = sees_BQS & keys.cpu().unsqueeze(1);
-    mask.bias = attention_bias(sees_BQS.to(device()), dtype(), shape_.heads / shape_.kv_heads);
+  if (!is_in_one_block) {
+    // The places of all queries and keys.
+    const std::int64_t span = std::max(places.attended, begin_B.max().item<std::int64_t>() + tokens);
+    auto is_key_BS = at::arange(span, at::kLong) < seen.attended_B.unsqueeze(1);
+    if (const auto mask_BS = mask_on_cpu(input.padding_B, seen.key_mask_BS); mask_BS.defined())
+      is_key_BS = is_key_BS & mask_BS.narrow(1, 0, span);
+    const BlockStructure structure{blocks_of_places(padding_B, span, traits_.block_size), {}, {}, is_key_BS};
+    mask.tiles = tiles(structure, begin_B, tokens);
     return run_blocks(input, rotary, mask, &kept, &places);
   }
   const bool known = !seen.attended_B.defined() || seen.attended_B.is_cpu();

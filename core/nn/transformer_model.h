@@ -90,8 +90,8 @@ class TransformerModel : public Model,
   void add_block(std::size_t layer, std::vector<NamedTensor>& named) const;
   at::Tensor run_blocks(const ForwardInput& input, const RotaryTable& rotary, const AttentionMask& attention_mask,
                         TransformerCache* cache, const CachePlaces* places) const;
-  /// Which keys each query sees: bool [B, S, S]; undefined: all.
-  at::Tensor block_mask(const ForwardInput& input, std::int64_t sequence) const;
+  std::shared_ptr<const AttentionTiles> tiles(const BlockStructure& structure, const at::Tensor& begin_B,
+                                              std::int64_t queries) const;
   void check_length(std::int64_t sequence) const;
   /// Whether rows of equal keys are attended to together: on the CPU a bias is as fast, and its numbers are frozen.
   bool has_runs() const { return !device().is_cpu(); }
