@@ -4,6 +4,7 @@
 #include <core/cli/load_run.h>
 #include <core/cli/printing.h>
 #include <core/cli/run_place.h>
+#include <core/eval/block_forwards.h>
 #include <core/eval/logit_check.h>
 #include <core/io/adapter_files.h>
 #include <core/io/atomic.h>
@@ -28,6 +29,8 @@ struct VerifyOptions {
   fs::path reference;
   double tolerance = 1e-3;
   double relative_tolerance = 1e-5;
+  std::string mode;
+  std::int64_t block = 0;
   bool json = false;
 };
 
@@ -190,8 +193,9 @@ int verify(const VerifyOptions& options) {
   prepare_device(run.config);
   const fs::path folder = run.model_folder();
   const auto model = open_model({run.host(), run.config, WhichAdapters::kSaved});
-  const auto reference = read_reference_logits(options.reference, model->traits());
-  const auto found = check_logits(*model, reference, options.relative_tolerance);
+  const SafetensorsFile file(options.reference);
+  const std::string mode = options.mode.empty() ? forward_mode_of(file) : options.mode;
+  const auto found = check_forward(*model, file, mode, options.block, options.relative_tolerance);
   const bool passed = found.largest_excess <= options.tolerance;
   if (options.json) {
     std::cout << json_text(verdict_json(found, passed), 1) << "\n";
@@ -200,8 +204,9 @@ int verify(const VerifyOptions& options) {
   std::cout << to_text(
       {.rows = {
            {"largest difference", print_text("%.3g    (mean %.3g)", found.largest_difference, found.mean_difference)},
-           {"where", "sequence " + std::to_string(found.worst_sequence) + ", position " +
-                         std::to_string(found.worst_position) + ", token " + std::to_string(found.worst_token) +
+           {"where", (found.worst_tensor.empty() ? "" : found.worst_tensor + ": ") + "sequence " +
+                         std::to_string(found.worst_sequence) + ", position " + std::to_string(found.worst_position) +
+                         ", token " + std::to_string(found.worst_token) +
                          print_text(": %.6g, the reference has %.6g", found.worst_value, found.worst_reference)},
            {"equal arg-maxima",
             print_text("%.2f %% of ", 100 * found.equal_argmax) + std::to_string(found.rows) + " rows"},
@@ -285,7 +290,8 @@ Command model_verify_command() {
       {"model verify", "compare a checkpoint's logits with those of another program",
        "Computes the logits of the reference's input_ids. Prints the largest difference and its place, and the share\n"
        "of rows whose arg-max is equal. Rows at padding do not count, nor those where the file's compare_mask is 0.\n"
-       "Exit status 1 beyond the tolerance.",
+       "Exit status 1 beyond the tolerance. Modes: `plain`, as the model is; `block_causal` (block 1: causal);\n"
+       "two copies, clean and noisy, in one row; a cache of blocks (tests/golden/block/README.md).",
        "model verify tests/golden/data/ckpt/MODEL_a --reference "
        "tests/golden/data/forward/fwd_MODEL_a_plain.safetensors"},
       verify, [](OptionList& list, VerifyOptions& options) {
@@ -294,6 +300,10 @@ Command model_verify_command() {
             .required = true;
         list.add("tolerance", "X", "largest difference that passes", options.tolerance);
         list.add("relative-tolerance", "X", "X times the reference's size is added to it", options.relative_tolerance);
+        list.add("mode", "MODE", "the forward that was done (default: what the file's tensors show, else `plain`)",
+                 options.mode)
+            .choices = forward_modes();
+        list.add("block", "N", "tokens of a block (default: the model's)", options.block);
         list.add_switch("json", "print JSON instead of text", options.json);
         add_checkpoint(list, options.checkpoint, {"adapter", "dtype", "device"});
       });

@@ -1,7 +1,7 @@
 #include <core/eval/logit_check.h>
 
 #include <core/boundary/checked.h>
-#include <core/io/safetensors.h>
+#include <core/eval/block_forwards.h>
 
 #include <drift/error.h>
 
@@ -26,7 +26,7 @@ constexpr std::int64_t kRowsAtOnce = 256;  // number of rows whose logits are in
 
 class ReferenceReader {
  public:
-  ReferenceReader(const std::filesystem::path& file, const ModelTraits& traits) : file_(file), traits_(traits) {}
+  ReferenceReader(const SafetensorsFile& file, const ModelTraits& traits) : file_(file), traits_(traits) {}
 
   ReferenceLogits read() const {
     ReferenceLogits reference;
@@ -46,7 +46,16 @@ class ReferenceReader {
     reference.attention_mask_BS = mask("attention_mask", rows);
     reference.compare_mask_BS = mask("compare_mask", rows);
     if (!reference.compare_mask_BS.defined()) reference.compare_mask_BS = reference.attention_mask_BS;
-    reference.logits_BSV = require("logits", {rows[0], rows[1], traits_.vocabulary_size});
+    std::int64_t positions = rows[1];
+    if (file_.find("rows") != nullptr) {
+      reference.rows_R = require("rows", {}).to(at::kLong).view({-1});
+      positions = reference.rows_R.size(0);
+      if (reference.rows_R.lt(0).any().item<bool>() || reference.rows_R.ge(rows[1]).any().item<bool>())
+        fail("`rows` has positions outside [0, " + std::to_string(rows[1]) + ")");
+      if (auto& mask_BS = reference.compare_mask_BS; mask_BS.defined())
+        mask_BS = mask_BS.index_select(1, reference.rows_R);
+    }
+    reference.logits_BSV = require("logits", {rows[0], positions, traits_.vocabulary_size});
     if (!at::isFloatingType(reference.logits_BSV.scalar_type())) fail("`logits` are not floating-point numbers");
     return reference;
   }
@@ -71,7 +80,7 @@ class ReferenceReader {
     return file_.find(name) == nullptr ? at::Tensor() : require(name, sizes).ne(0);
   }
 
-  SafetensorsFile file_;
+  const SafetensorsFile& file_;
   const ModelTraits& traits_;
 };
 
@@ -128,9 +137,33 @@ class Comparer {
   double sum_ = 0;
 };
 
+/// ForwardInput::block_BS of one sequence.
+at::Tensor blocks_of(const ReferenceLogits& reference, std::int64_t sequence, std::int64_t size) {
+  auto position_BS = at::arange(reference.input_ids_BS.size(1), at::kLong).unsqueeze(0);
+  if (reference.attention_mask_BS.defined()) {
+    const auto tokens_BS = reference.attention_mask_BS.narrow(0, sequence, 1).to(at::kLong).cumsum(1);
+    position_BS = (tokens_BS - 1).clamp_min(0);
+  }
+  return position_BS.floor_divide(size);
+}
+
+/// Of the logits of both.
+LogitComparison together(const LogitComparison& a, const LogitComparison& b) {
+  const auto mean = [&](double of_a, double of_b) {
+    const auto rows_a = static_cast<double>(a.rows), rows_b = static_cast<double>(b.rows);
+    return (of_a * rows_a + of_b * rows_b) / (rows_a + rows_b);
+  };
+  LogitComparison both = a.largest_difference >= b.largest_difference ? a : b;
+  both.rows = a.rows + b.rows;
+  both.mean_difference = mean(a.mean_difference, b.mean_difference);
+  both.equal_argmax = mean(a.equal_argmax, b.equal_argmax);
+  both.largest_excess = std::max(a.largest_excess, b.largest_excess);
+  return both;
+}
+
 }  // namespace
 
-ReferenceLogits read_reference_logits(const std::filesystem::path& file, const ModelTraits& traits) {
+ReferenceLogits read_reference_logits(const SafetensorsFile& file, const ModelTraits& traits) {
   return ReferenceReader(file, traits).read();
 }
 
@@ -140,11 +173,12 @@ LogitComparison compare_logits(const at::Tensor& got_BSV, const ReferenceLogits&
   return comparer.result();
 }
 
-LogitComparison check_logits(const Model& model, const ReferenceLogits& reference, double relative_tolerance) {
+LogitComparison check_logits(const Model& model, const ReferenceLogits& reference, double relative_tolerance,
+                             std::int64_t block) {
   const at::NoGradGuard no_gradient;
   const auto head_VH = model.lm_head_VH();
   const auto device = head_VH.device();
-  const std::int64_t positions = reference.input_ids_BS.size(1);
+  const std::int64_t positions = reference.logits_BSV.size(1);
   Comparer comparer(reference, relative_tolerance);
   for (std::int64_t sequence = 0; sequence < reference.input_ids_BS.size(0); ++sequence) {
     ForwardInput input;
@@ -152,13 +186,42 @@ LogitComparison check_logits(const Model& model, const ReferenceLogits& referenc
     if (reference.attention_mask_BS.defined()) {
       input.key_mask_BS = reference.attention_mask_BS.narrow(0, sequence, 1).to(device);
     }
+    if (block > 0) input.block_BS = blocks_of(reference, sequence, block);
+    if (reference.rows_R.defined()) input.rows_N = reference.rows_R.to(device);
     const auto hidden_SH = checked_forward(model, input);
     for (std::int64_t first = 0; first < positions; first += kRowsAtOnce) {
       const std::int64_t count = std::min(kRowsAtOnce, positions - first);
       comparer.add(at::mm(hidden_SH.narrow(0, first, count), head_VH.t()), sequence, first);
     }
   }
-  return comparer.result();
+  LogitComparison found = comparer.result();
+  if (reference.rows_R.defined()) found.worst_position = reference.rows_R[found.worst_position].item<std::int64_t>();
+  return found;
+}
+
+LogitComparison check_forward(const Model& model, const SafetensorsFile& file, const std::string& mode,
+                              std::int64_t block, double relative_tolerance) {
+  if (block < 0) throw Error("a block of " + std::to_string(block) + " tokens", "--block N takes a number from 1 on");
+  const bool has_own_logits = mode.starts_with("two_copy_") || mode.starts_with("cache_");
+  const bool is_causal = mode == "block_causal" || mode == "leftpad_block_causal";
+  const std::int64_t size = block > 0 ? block : model.traits().block_size;
+  if (size == 0 && (has_own_logits || is_causal)) {
+    throw Error("the model has no blocks, which the mode `" + mode + "` needs",
+                "--block N says how many tokens are a block");
+  }
+  if (!has_own_logits) {
+    const auto reference = read_reference_logits(file, model.traits());
+    return check_logits(model, reference, relative_tolerance, is_causal || block > 0 ? size : 0);
+  }
+  LogitComparison all;
+  for (const LogitPair& pair : block_forwards(model, file, mode, size)) {
+    ReferenceLogits reference;
+    reference.logits_BSV = pair.expected_BSV;
+    auto one = compare_logits(pair.got_BSV, reference, relative_tolerance);
+    one.worst_tensor = pair.name;
+    all = all.rows == 0 ? one : together(all, one);
+  }
+  return all;
 }
 
 }  // namespace drift

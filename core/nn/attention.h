@@ -19,8 +19,8 @@ struct RowsOfEqualKeys {
 
 /// Which keys are attended to, the same in all layers of a forward.
 struct AttentionMask {
-  at::Tensor bias;                    ///< of attention_bias(); undefined: all keys
-  std::vector<RowsOfEqualKeys> runs;  ///< of the whole batch, in place of a bias; empty: the bias holds
+  at::Tensor bias;                                   ///< of attention_bias(); undefined: all keys
+  std::vector<RowsOfEqualKeys> runs;                 ///< of the whole batch, in place of a bias; empty: the bias holds
   std::shared_ptr<const AttentionTiles> tiles = {};  ///< of a model with blocks, in place of both; null: they hold
 };
 

@@ -111,8 +111,7 @@ class RowPlanner {
   /// Whole runs of one text and copy; a run of more than most_queries_ places is split.
   std::int64_t end_of_tile(std::int64_t first, std::int64_t end_of_queries) const {
     const auto belongs = [&](const Place& place) {
-      return place.text == row_[first].text && place.copy == row_[first].copy &&
-             place.is_query == row_[first].is_query;
+      return place.text == row_[first].text && place.copy == row_[first].copy && place.is_query == row_[first].is_query;
     };
     std::int64_t end = first;
     while (end < end_of_queries && belongs(row_[end])) {
@@ -133,7 +132,8 @@ class RowPlanner {
     for (const Run& run : runs_) {
       const bool is_own = run.place.copy == low.copy && low.copy != 0;
       const Place at_most{.block = is_own ? std::clamp(run.place.block, low.block, high.block) : high.block,
-                          .copy = low.copy, .text = low.text};
+                          .copy = low.copy,
+                          .text = low.text};
       if (!sees(at_most, run.place)) continue;
       auto& ranges = sees(low, run.place) && sees(high, run.place) ? tile.keys : cut;
       if (!ranges.empty() && ranges.back().end == run.places.first) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Attention within blocks, without a mask of all pairs. From what says which keys a query sees (ForwardInput), tiles are
-// planned once for a forward: some adjacent queries, and the few ranges of keys that they see. The products of a tile
-// are large, and only where borders of blocks cut it has it a bias.
+// Attention within blocks, without a mask of all pairs. From what says which keys a query sees (ForwardInput), tiles
+// are planned once for a forward: some adjacent queries, and the few ranges of keys that they see. The products of a
+// tile are large, and only where borders of blocks cut it has it a bias.
 
 #include <ATen/core/Tensor.h>
 

@@ -7,9 +7,9 @@
 #include <ATen/ops/baddbmm.h>
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
-#include <ATen/ops/empty_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <cmath>
@@ -27,7 +27,8 @@ struct TilesHolder final : torch::CustomClassHolder {
   Tiles tiles;
 };
 
-/// Queries as those of their key head, those of a place beside each other: [B, heads, Q, D] -> [B, G, Q * heads / G, D].
+/// Queries as those of their key head, those of a place beside each other: [B, heads, Q, D] -> [B, G, Q * heads / G,
+/// D].
 at::Tensor grouped(const at::Tensor& x, std::int64_t key_heads, at::ScalarType type) {
   const auto places_first = x.unflatten(1, {key_heads, x.size(1) / key_heads}).transpose(2, 3);
   return places_first.to(type).reshape({x.size(0), key_heads, -1, x.size(3)});
@@ -61,7 +62,9 @@ class TileProducts {
     auto here = times(q, k_, scores, scale_);
     if (tile_.bias.defined()) {
       const std::int64_t cut = tile_.bias.size(2);
-      here.view({here.size(0), -1, queries_a_place_, tile_.columns}).narrow(3, tile_.columns - cut, cut).add_(tile_.bias);
+      here.view({here.size(0), -1, queries_a_place_, tile_.columns})
+          .narrow(3, tile_.columns - cut, cut)
+          .add_(tile_.bias);
     }
     return at::_softmax_out(here, here, -1, false);
   }
@@ -149,8 +152,7 @@ struct TiledAttention : torch::autograd::Function<TiledAttention> {
     const auto scores = at::empty({tiles->most_scores}, own_q.options());
     for (const AttentionTile& tile : tiles->tiles) {
       const TileProducts products(tile, own_k, own_v, heads / key_heads);
-      products.queries_of(out).copy_(
-          products.output(products.probabilities(products.queries_of(own_q), scores)));
+      products.queries_of(out).copy_(products.output(products.probabilities(products.queries_of(own_q), scores)));
     }
     return out.view({batch, key_heads, queries, heads / key_heads, -1})
         .transpose(1, 2)
@@ -166,7 +168,8 @@ struct TiledAttention : torch::autograd::Function<TiledAttention> {
     const std::int64_t batch = q.size(0), heads = q.size(1), queries = q.size(2), key_heads = k.size(1);
     const auto own_q = grouped(q, key_heads, tiles.type);
     const auto own_k = k.to(tiles.type).contiguous(), own_v = v.to(tiles.type).contiguous();
-    const auto gradient = grouped(gradients[0].reshape({batch, queries, heads, -1}).transpose(1, 2), key_heads, tiles.type);
+    const auto gradient =
+        grouped(gradients[0].reshape({batch, queries, heads, -1}).transpose(1, 2), key_heads, tiles.type);
     const auto dq = at::zeros_like(own_q);
     const auto sums = own_k.options().dtype(tiles.type == at::kDouble ? at::kDouble : at::kFloat);
     const auto dk = at::zeros(own_k.sizes(), sums), dv = at::zeros(own_v.sizes(), sums);
@@ -175,8 +178,8 @@ struct TiledAttention : torch::autograd::Function<TiledAttention> {
       const TileProducts products(tile, own_k, own_v, heads / key_heads);
       const auto tile_q = products.queries_of(own_q);
       const auto probabilities = products.probabilities(tile_q, scores);
-      products.queries_of(dq).copy_(products.backward(tile_q, probabilities, products.queries_of(gradient),
-                                                      further_scores, dk, dv));
+      products.queries_of(dq).copy_(
+          products.backward(tile_q, probabilities, products.queries_of(gradient), further_scores, dk, dv));
     }
     const auto ungrouped = dq.view({batch, key_heads, queries, heads / key_heads, -1}).transpose(2, 3).flatten(1, 2);
     return {ungrouped.to(q.scalar_type()), dk.to(k.scalar_type()), dv.to(v.scalar_type()), at::Tensor()};

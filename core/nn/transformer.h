@@ -63,7 +63,8 @@ at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, c
                              const RotaryTable& rotary, const AttentionMask& attention_mask, const at::Tensor& rows_N,
                              const AdapterUse& adapters = {}, const KeepKeysAndValues& keep = {});
 
-/// Bytes of activations that transformer_block keeps for the backward, per sequence of `sequence` tokens.
+/// Bytes of activations that transformer_block keeps for the backward, per sequence of `sequence` tokens; with the
+/// scores of so many heads.
 std::int64_t block_activation_bytes(std::int64_t sequence, std::int64_t hidden, std::int64_t feed_forward,
                                     std::int64_t heads, std::int64_t element_size);
 

@@ -182,7 +182,8 @@ at::Tensor TransformerModel::forward(const ForwardInput& input) const {
   const auto& positions_BS = input.positions_BS;
   const bool is_known = positions_BS.defined() && positions_BS.is_cpu();
   // A row of several copies may be longer than the context. The host does not wait for positions of a device.
-  if (!positions_BS.defined() || is_known) check_length(is_known ? positions_BS.max().item<std::int64_t>() + 1 : sequence);
+  if (!positions_BS.defined() || is_known)
+    check_length(is_known ? positions_BS.max().item<std::int64_t>() + 1 : sequence);
   const auto rotary = positions_BS.defined() ? rotary_.at_positions(positions_BS.to(device(), /*non_blocking=*/true))
                                              : rotary_.window(0, sequence);
   const auto keys = shape_.attend_to_padding ? at::Tensor() : input.key_mask_BS;
@@ -342,7 +343,10 @@ std::vector<NamedTensor> TransformerModel::adapter_parameters() const { return a
 
 std::int64_t TransformerModel::training_bytes_per_row(std::int64_t sequence) const {
   const auto element = static_cast<std::int64_t>(embedding_VH_.element_size());
-  return shape_.layers * block_activation_bytes(sequence, shape_.hidden, shape_.feed_forward, shape_.heads, element);
+  const std::int64_t width = std::max(shape_.hidden, shape_.heads * head_dimension());
+  // Attention within blocks computes its scores again.
+  const std::int64_t heads_with_scores = traits_.block_size > 0 ? 0 : shape_.heads;
+  return shape_.layers * block_activation_bytes(sequence, width, shape_.feed_forward, heads_with_scores, element);
 }
 
 }  // namespace drift::nn

@@ -15,7 +15,7 @@ namespace {
 void print_case(const GoldenBackboneCase& golden) {
   const at::NoGradGuard no_gradient;
   const auto exact = open_checkpoint(golden.family, golden.checkpoint, at::kDouble);
-  auto reference = read_reference_logits(golden.file, exact->traits());
+  auto reference = read_reference_logits(SafetensorsFile(golden.file), exact->traits());
   const auto original = reference;
   const auto hidden = exact->forward({reference.input_ids_BS, reference.attention_mask_BS, {}});
   reference.logits_BSV = hidden.matmul(exact->lm_head_VH().t()).view(original.logits_BSV.sizes());

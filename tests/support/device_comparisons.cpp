@@ -25,7 +25,7 @@
 namespace drift::test {
 namespace {
 
-constexpr std::int64_t kResponses = 8, kGroup = 4, kPrompt = 5, kLength = 8, kTokens = 200;
+constexpr std::int64_t kResponses = 8, kGroup = 4, kPrompt = 5, kLength = 8, kTokens = 200, kPaddedTokens = 130;
 
 /// The checkpoints that cases of log-probabilities use, each once.
 std::vector<GoldenBackboneCase> backbones() {
@@ -299,8 +299,20 @@ struct PaddedRows {
     return input;
   }
 
+  /// For a model with blocks: the second half of a row is a noisy copy of its first half.
+  ForwardInput copies_on(at::Device device) const {
+    auto input = on(device);
+    input.key_mask_BS = input.padding_B = at::Tensor();
+    const auto place_BS = at::arange(kPositions, at::kLong).expand({kRows, kPositions});
+    input.positions_BS = place_BS.remainder(kPositions / 2).to(device);
+    input.block_BS = place_BS.remainder(kPositions / 2).floor_divide(4);
+    input.copy_BS = place_BS.floor_divide(kPositions / 2);
+    input.text_BS = key_mask_BS.to(at::kLong) - 1;
+    return input;
+  }
+
   const at::Tensor tokens_BS =
-      (at::arange(kRows * kPositions, at::kLong) * 37 + 11).remainder(kTokens).view({kRows, kPositions});
+      (at::arange(kRows * kPositions, at::kLong) * 37 + 11).remainder(kPaddedTokens).view({kRows, kPositions});
   const at::Tensor padding_B = at::tensor({4, 4, 0, 7, 7, 7}, at::kLong);
   const at::Tensor key_mask_BS = at::arange(kPositions, at::kLong) >= padding_B.unsqueeze(1);
 };
@@ -311,8 +323,8 @@ struct PaddedResult {
 };
 
 /// Of the rows that are not padding.
-PaddedResult run_padded(const Model& model, const PaddedRows& rows, bool recompute) {
-  auto input = rows.on(model.device());
+PaddedResult run_padded(const Model& model, const PaddedRows& rows, bool recompute, bool copies) {
+  auto input = copies ? rows.copies_on(model.device()) : rows.on(model.device());
   input.recompute_blocks = recompute;
   const auto all_NH = model.forward(input);
   EXPECT_TRUE(at::isfinite(all_NH).all().item<bool>());
@@ -346,12 +358,16 @@ at::Tensor run_window(const Model& model, const PaddedRows& rows, const at::Tens
 
 void compare_padded_rows(at::Device device) {
   const PaddedRows rows;
-  for (const GoldenBackboneCase& golden : backbones()) {
+  auto all = backbones();
+  all.push_back({.family = "sdar", .checkpoint = source_dir() / "tests/golden/block/ckpt/sdar_a"});
+  for (const GoldenBackboneCase& golden : all) {
     SCOPED_TRACE(golden.family);
     const auto here = open_checkpoint(golden.family, golden.checkpoint);
     const auto there = open_checkpoint(golden.family, golden.checkpoint, at::kFloat, device);
-    for (const bool recompute : {false, true}) {
-      const auto want = run_padded(*here, rows, recompute), got = run_padded(*there, rows, recompute);
+    std::vector<std::pair<bool, bool>> forwards = {{false, false}, {true, false}};
+    if (here->traits().block_size > 0) forwards.push_back({false, true});
+    for (const auto& [recompute, copies] : forwards) {
+      const auto want = run_padded(*here, rows, recompute, copies), got = run_padded(*there, rows, recompute, copies);
       EXPECT_TRUE(at::allclose(got.hidden_NH.cpu(), want.hidden_NH, 1e-4, 1e-4));
       for (std::size_t p = 0; p < want.gradients.size(); ++p) {
         if (!want.gradients[p].defined()) continue;

@@ -136,7 +136,7 @@ LogitComparison check_forward_case(const GoldenBackboneCase& golden, at::ScalarT
     const ReferenceLogits reference{file.tensor("input_ids"), {}, {}, file.tensor("logits")};
     return compare_logits(windowed_logits(*model, file, golden), reference, golden.relative_tolerance);
   }
-  auto reference = read_reference_logits(golden.file, model->traits());
+  auto reference = read_reference_logits(SafetensorsFile(golden.file), model->traits());
   if (file.find("compare_mask") == nullptr) reference.compare_mask_BS = at::Tensor();
   return check_logits(*model, reference, golden.relative_tolerance);
 }

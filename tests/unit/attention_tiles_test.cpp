@@ -51,8 +51,8 @@ at::Tensor seen_pairs(const nn::BlockStructure& structure) {
 at::Tensor dense_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& sees_BQS) {
   const std::int64_t shared = q.size(1) / k.size(1);
   const auto sees = sees_BQS.unsqueeze(1);
-  const auto scores = at::matmul(q, k.repeat_interleave(shared, 1).transpose(2, 3)) /
-                      std::sqrt(static_cast<double>(q.size(3)));
+  const auto scores =
+      at::matmul(q, k.repeat_interleave(shared, 1).transpose(2, 3)) / std::sqrt(static_cast<double>(q.size(3)));
   const auto largest = at::where(sees, scores, kNever).amax(-1, true).clamp_min(-1e30).detach();
   const auto weights = at::where(sees, (scores - largest).clamp_max(0).exp(), at::zeros_like(scores));
   const auto out = at::matmul(weights, v.repeat_interleave(shared, 1)) / weights.sum(-1, true).clamp_min(1e-30);
