@@ -5,6 +5,8 @@
 
 #include <core/eval/block_forwards.h>
 
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/matmul.h>
 #include <torch/csrc/autograd/autograd.h>
 
 namespace drift::gradients_test {
