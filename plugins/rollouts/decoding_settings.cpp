@@ -2,6 +2,9 @@
 
 #include <drift/error.h>
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/zeros_like.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -9,7 +12,7 @@
 namespace drift::rollouts {
 namespace {
 
-constexpr std::array<std::pair<const char*, bool Quirks::*>, 12> kSwitches{{
+constexpr std::array<std::pair<const char*, bool Quirks::*>, 15> kSwitches{{
     {"counts_batch", &Quirks::counts_batch},
     {"second_forward", &Quirks::second_forward},
     {"all_forwards", &Quirks::all_forwards},
@@ -22,6 +25,9 @@ constexpr std::array<std::pair<const char*, bool Quirks::*>, 12> kSwitches{{
     {"time_grid", &Quirks::time_grid},
     {"last_rank", &Quirks::last_rank},
     {"padding_ends_batch", &Quirks::padding_ends_batch},
+    {"stores_last_block", &Quirks::stores_last_block},
+    {"fills_last_block", &Quirks::fills_last_block},
+    {"drops_remainder", &Quirks::drops_remainder},
 }};
 
 }  // namespace
@@ -36,6 +42,18 @@ Quirks read_quirks(Parameters& parameters, std::vector<std::string> names) {
   Quirks quirks;
   for (const auto& [name, member] : kSwitches) quirks.*member = std::ranges::count(given, name) > 0;
   return quirks;
+}
+
+bool stops_at(const DecodingSettings& settings, std::int64_t token, const ModelTraits& traits) {
+  if (settings.stop_ids.empty()) return ends_response(token, traits);
+  return std::ranges::count(settings.stop_ids, token) > 0;
+}
+
+at::Tensor stops_at(const DecodingSettings& settings, const at::Tensor& tokens, const ModelTraits& traits) {
+  if (settings.stop_ids.empty()) return ends_response(tokens, traits);
+  auto stops = at::zeros_like(tokens, at::kBool);
+  for (const std::int64_t id : settings.stop_ids) stops.logical_or_(tokens == id);
+  return stops;
 }
 
 void require_no_quirks_of_early_stop(const DecodingSettings& settings) {

@@ -4,6 +4,8 @@
 #include <drift/params.h>
 #include <drift/sampling.h>
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -25,6 +27,9 @@ struct Quirks {
   bool time_grid = false;           ///< as many positions at a step as Dream's times give, in float32
   bool last_rank = false;           ///< factor: if only the last rank fails, it is committed as well
   bool padding_ends_batch = false;  ///< a block of padding in every row ends them all
+  bool stores_last_block = false;   ///< the keys of the last block are computed, too, for which nobody asks
+  bool fills_last_block = false;    ///< the last block is decoded to its end, beyond the response
+  bool drops_remainder = false;     ///< block / steps positions at each forward, without the division's remainder
 
   bool operator==(const Quirks&) const = default;
   bool any() const { return *this != Quirks(); }
@@ -42,8 +47,16 @@ struct DecodingSettings {
   std::int64_t top_k = 0;
   bool early_stop = false;
   std::vector<std::int64_t> forbidden_ids;
+  std::vector<std::int64_t> stop_ids;  ///< instead of the model's end tokens and padding
   Quirks quirks;
+
+  bool stops() const { return early_stop || !stop_ids.empty(); }
 };
+
+/// Whether a response that stops does so at this token.
+bool stops_at(const DecodingSettings& settings, std::int64_t token, const ModelTraits& traits);
+/// The same for each of `tokens`: bool, of their shape.
+at::Tensor stops_at(const DecodingSettings& settings, const at::Tensor& tokens, const ModelTraits& traits);
 
 /// @throws Error, that rows end early and originals are imitated
 void require_no_quirks_of_early_stop(const DecodingSettings& settings);

@@ -108,6 +108,9 @@ DrawRequest DeviceRows::request(const Window& window, const at::Tensor& position
   DrawRequest request;
   request.forward.tokens_BS = of_states(tokens_RS).narrow(1, window.begin, window.width);
   request.forward.key_mask_BS = of_states(key_mask_RS);
+  // Where nothing behind the window exists, the forward is a shorter one.
+  if (key_mask_RS.defined() && window.is_text())
+    request.forward.key_mask_BS = request.forward.key_mask_BS.narrow(1, 0, window.width);
   request.forward.padding_B = of_states(padding_R);
   request.forward.rows_N = (position_RK.narrow(0, 0, rows) + shift_R1).flatten();
   request.row_M = number_M.narrow(0, 0, position_RK.numel());
@@ -122,7 +125,9 @@ at::Tensor DeviceRows::commit(const OpenPositions& positions, const at::Tensor& 
   const auto compared_RK =
       temperature > 0 ? drawn_scores(score_RK, temperature, uniforms(order_random, position_RK, step_R1)) : score_RK;
   const auto open_score_RK = at::where(open_RK, compared_RK, -std::numeric_limits<float>::infinity());
-  const auto chosen_RK = choose_commits(open_score_RK, rule, failed);
+  auto chosen_RK = choose_commits(open_score_RK, rule, failed);
+  // A mask token leaves its position masked.
+  if (settings.quirks.writes_any_id) chosen_RK = chosen_RK & (sampled_RK.token_M != input.policy->traits().mask_id);
   const auto put = [&](const at::Tensor& state_RL, const at::Tensor& value_RK) {
     state_RL.scatter_(1, position_RK, at::where(chosen_RK, value_RK, state_RL.gather(1, position_RK)));
   };
@@ -165,14 +170,13 @@ void DeviceRows::write(Trajectories& trajectories) {
   save();
   const auto saved = saved_RC.cpu();
   if (saved.select(1, 0).any().item<bool>()) refuse_scores();
-  const auto copy = [&](const at::Tensor& to, const at::Tensor& from) {
-    to.narrow(0, first, from.size(0)).copy_(from);
-  };
   const std::int64_t length = settings.length;
-  copy(trajectories.forwards_B, saved.select(1, 1));
-  copy(trajectories.tokens_BL, saved.narrow(1, 2, length));
-  copy(trajectories.step_BL, saved.narrow(1, 2 + length, length));
-  copy(trajectories.commit_logprob_BL, saved.narrow(1, 2 + 2 * length, length));
+  trajectories.forwards_B.narrow(0, first, saved.size(0)).copy_(saved.select(1, 1));
+  std::int64_t begin = 2;
+  for (const auto& to : {trajectories.tokens_BL, trajectories.step_BL, trajectories.commit_logprob_BL}) {
+    to.narrow(0, first, saved.size(0)).copy_(saved.narrow(1, begin, to.size(1)));
+    begin += length;
+  }
 }
 
 }  // namespace drift::rollouts

@@ -72,7 +72,7 @@ struct DeviceRows {
   /// Rows that are done leave, after a look. @return those that stay
   RowNumbers leave(const at::Tensor& done_R);
 
-  /// Waits, and copies all rows into the trajectories. @throws Error if a score was not a number
+  /// Waits, and copies all rows into the trajectories, which may be shorter. @throws Error if a score was not a number
   void write(Trajectories& trajectories);
 
   const DecodingSettings& settings;

@@ -69,13 +69,15 @@ at::Tensor HostRows::tokens(const std::vector<State>& states, const Window& wind
   return tokens.to(input_.policy->device());
 }
 
-at::Tensor HostRows::key_mask(const std::vector<State>& states) const {
+at::Tensor HostRows::key_mask(const std::vector<State>& states, const Window& window) const {
   if (!padded_) return {};
   std::vector<std::int64_t> index;
   for (const State& state : states) index.push_back(state.front()->row->index);
   const auto response = at::ones({static_cast<std::int64_t>(states.size()), settings_.length}, at::kBool);
   const auto prompt = input_.prompts.mask_BP.index_select(0, tensor_of(index));
-  return at::cat({prompt, response}, 1).to(input_.policy->device());
+  const auto mask = at::cat({prompt, response}, 1);
+  // Where nothing behind the window exists, the forward is a shorter one.
+  return (window.is_text() ? mask.narrow(1, 0, window.width) : mask).to(input_.policy->device());
 }
 
 DrawRequest HostRows::request(const std::vector<State>& states, const Window& window) const {
@@ -103,7 +105,7 @@ DrawRequest HostRows::request(const std::vector<State>& states, const Window& wi
   DrawRequest request;
   request.forward.tokens_BS = tokens(states, window);
   request.forward.rows_N = tensor_of(wanted).to(input_.policy->device());
-  request.forward.key_mask_BS = key_mask(states);
+  request.forward.key_mask_BS = key_mask(states, window);
   request.row_M = tensor_of(rows);
   if (settings_.temperature != 0) request.uniform_M = at::tensor(uniforms, at::kDouble);
   return request;

@@ -65,7 +65,7 @@ class HostRows {
 
  private:
   at::Tensor tokens(const std::vector<State>& states, const Window& window) const;
-  at::Tensor key_mask(const std::vector<State>& states) const;
+  at::Tensor key_mask(const std::vector<State>& states, const Window& window) const;
 
   const DecodingSettings& settings_;
   const RolloutInput& input_;

@@ -40,6 +40,8 @@ void mark_valid(const ModelTraits& traits, Trajectories& trajectories);
 /// before `attended`.
 struct Window {
   std::int64_t begin = 0, width = 0, attended = 0;
+
+  bool is_text() const { return begin == 0 && width == attended; }  ///< nothing behind it exists
 };
 
 /// A forward and the tokens to draw from it, as Policy::sample() takes them.

@@ -34,6 +34,7 @@ std::int64_t by_factor(const std::vector<float>& scores, double factor, bool las
 }  // namespace
 
 std::int64_t BlockSettings::steps_of_block(std::int64_t index) const {
+  if (block_steps > 0) return block_steps;
   return std::max<std::int64_t>(1, steps / blocks() + (index < steps % blocks() ? 1 : 0));
 }
 
@@ -47,7 +48,8 @@ std::int64_t commits(const BlockSettings& settings, const BlockProgress& progres
       return std::max<std::int64_t>(1, std::ranges::find_if_not(scores, reaches) - scores.begin());
     }
     case Schedule::kFactor: return by_factor(scores, settings.factor, quirks.last_rank);
-    case Schedule::kStatic: break;
+    case Schedule::kStatic:
+    case Schedule::kEntropyBounded: break;
   }
   const std::int64_t steps = settings.steps_of_block(progress.number);
   if (quirks.time_grid) return by_time_grid(count, steps, progress.forwards);
@@ -56,6 +58,18 @@ std::int64_t commits(const BlockSettings& settings, const BlockProgress& progres
 
 std::int64_t scheduled_commits(const BlockSettings& settings, std::int64_t index, std::int64_t forward) {
   return linear(settings.block, settings.steps_of_block(index), forward);
+}
+
+std::vector<std::int64_t> block_plan(const BlockSettings& settings) {
+  const std::int64_t steps = settings.block_steps;
+  std::vector<std::int64_t> plan;
+  for (std::int64_t t = 0; t <= std::max(steps, settings.block); ++t) {
+    std::int64_t least = settings.quirks.drops_remainder ? settings.block / steps : linear(settings.block, steps, t);
+    if (settings.schedule == Schedule::kEntropyBounded)
+      least = t + 1 < steps || settings.quirks.ends_on_schedule ? 1 : settings.block;
+    plan.push_back(std::max<std::int64_t>(1, least));
+  }
+  return plan;
 }
 
 }  // namespace drift::block

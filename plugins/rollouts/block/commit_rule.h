@@ -19,6 +19,10 @@ struct BlockProgress {
 /// @param scores  descending, one for each masked position; not empty
 std::int64_t commits(const BlockSettings& settings, const BlockProgress& progress, const std::vector<float>& scores);
 
+/// On a model with block attention: of a block's forward number t at least so many positions are committed; behind the
+/// last entry as many as it says.
+std::vector<std::int64_t> block_plan(const BlockSettings& settings);
+
 /// Of a forward of block number `index`, by the static schedule without quirks.
 std::int64_t scheduled_commits(const BlockSettings& settings, std::int64_t index, std::int64_t forward);
 

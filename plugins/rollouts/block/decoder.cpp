@@ -45,11 +45,13 @@ void BlockDecoder::run(Trajectories& trajectories, std::vector<RowForwards>& for
       active.back()->forwards_of_block.assign(static_cast<std::size_t>(settings_.blocks()), 0);
     }
     if (active.empty()) return;
-    // With a cache the rows at the earliest block, so that new ones catch up with the others.
+    // With a cache, and where nothing behind the block exists, the rows at the earliest block, so that new ones catch
+    // up with the others.
     const auto earliest = (*std::ranges::min_element(active, {}, &Row::block_start))->block_start;
     Rows rows;
+    const bool together = settings_.cache != Cache::kNone || settings_.append;
     for (const auto& row : active) {
-      if (settings_.cache == Cache::kNone || row->block_start == earliest) rows.push_back(row.get());
+      if (!together || row->block_start == earliest) rows.push_back(row.get());
     }
     decode_block(rows);
   }
@@ -58,7 +60,7 @@ void BlockDecoder::run(Trajectories& trajectories, std::vector<RowForwards>& for
 void BlockDecoder::decode_block(const Rows& rows) {
   if (settings_.cache == Cache::kNone) {
     auto turns = turns_of(rows);
-    advance(rows, turns, host_.distinct_states(turns), whole_window(settings_, prompt_length_), nullptr);
+    advance(rows, turns, host_.distinct_states(turns), window_of(rows), nullptr);
     return;
   }
   const std::int64_t block_start = rows.front()->block_start;
@@ -80,6 +82,11 @@ void BlockDecoder::decode_block(const Rows& rows) {
     std::erase_if(working, std::not_fn(at_block));
     if (!working.empty()) cache = cache->select(rollouts::tensor_of(remaining).to(input_.policy->device()));
   }
+}
+
+Window BlockDecoder::window_of(const Rows& rows) const {
+  return settings_.append ? append_window(settings_, prompt_length_, rows.front()->block_start)
+                          : whole_window(settings_, prompt_length_);
 }
 
 std::unique_ptr<KeyValueCache> BlockDecoder::fill_cache(const Rows& rows) {
@@ -179,8 +186,8 @@ void BlockDecoder::end_block(Row& row) const {
   row.block_forwards = 0;
   row.block_start += settings_.block;
   const auto written = row.tokens.begin() + row.block_start;
-  const auto ends = [&](std::int64_t token) { return ends_response(token, traits_); };
-  if (settings_.early_stop && std::find_if(written - settings_.block, written, ends) != written) {
+  const auto ends = [&](std::int64_t token) { return rollouts::stops_at(settings_, token, traits_); };
+  if (settings_.stops() && std::find_if(written - settings_.block, written, ends) != written) {
     std::fill(written, row.tokens.end(), traits_.pad_id);
     row.block_start = settings_.length;
   }

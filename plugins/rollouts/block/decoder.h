@@ -36,8 +36,10 @@ class BlockDecoder {
   using Rows = std::vector<Row*>;
   using Turns = std::vector<rollouts::Turn>;
 
-  /// One forward for rows at the same block without a cache, all their block's forwards with one.
+  /// One forward for rows without a cache, all their block's forwards with one.
   void decode_block(const Rows& rows);
+  /// Of rows without a cache; with `append` they are at the same block.
+  Window window_of(const Rows& rows) const;
   /// The first forward of a block: @return a cache for the rows that are still at it
   std::unique_ptr<KeyValueCache> fill_cache(const Rows& rows);
 

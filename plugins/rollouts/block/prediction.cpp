@@ -30,6 +30,11 @@ Window whole_window(const BlockSettings& settings, std::int64_t prompt_length) {
   return {0, sequence, sequence};
 }
 
+Window append_window(const BlockSettings& settings, std::int64_t prompt_length, std::int64_t block_start) {
+  const std::int64_t end = prompt_length + block_start + settings.block;
+  return {0, end, end};
+}
+
 Window block_window(const BlockSettings& settings, PredictionRow prediction_row, std::int64_t prompt_length,
                     std::int64_t block_start) {
   const std::int64_t sequence = prompt_length + settings.length;

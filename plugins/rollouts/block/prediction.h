@@ -18,6 +18,9 @@ using rollouts::Window;
 /// The whole sequence.
 Window whole_window(const BlockSettings& settings, std::int64_t prompt_length);
 
+/// The text up to the block's end.
+Window append_window(const BlockSettings& settings, std::int64_t prompt_length, std::int64_t block_start);
+
 /// What the later forwards of a block compute with a cache.
 Window block_window(const BlockSettings& settings, PredictionRow prediction_row, std::int64_t prompt_length,
                     std::int64_t block_start);
@@ -34,9 +37,10 @@ class Prediction {
   /// @param request  for this window
   /// @param cache    null: none
   SampledTokens sample(rollouts::DrawRequest request, const Window& window, KeyValueCache* cache) const;
+  /// With a window of the caller's.
+  SampledTokens draw(const rollouts::DrawRequest& request, const ForwardCache& cache) const;
 
  private:
-  SampledTokens draw(const rollouts::DrawRequest& request, const ForwardCache& cache) const;
   at::Tensor confidence_without_ids(const at::Tensor& logits_NV, const rollouts::DrawRequest& request,
                                     const SampledTokens& sampled) const;
 

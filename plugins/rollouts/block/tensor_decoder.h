@@ -13,6 +13,10 @@
 
 namespace drift::block {
 
+/// By which positions are compared. @param position_RK  in the response
+at::Tensor scores(const BlockSettings& settings, const rollouts::DeviceRows& rows, const RandomStream& remasking,
+                  const at::Tensor& position_RK, const SampledTokens& sampled);
+
 /// The same decoding as BlockDecoder without quirks, with all state in tensors on the model's device: between two looks
 /// the host queues forwards without waiting for their results. With a cache, and by the static schedule, all rows are
 /// at the same block: the host then looks only for what it cannot know, how many positions a threshold or a factor left
@@ -40,7 +44,6 @@ class TensorDecoder {
   /// One forward. @return bool [R, K], what was committed
   at::Tensor advance(const Window& window, KeyValueCache* cache, const OpenPositions& positions,
                      const CommitRule& rule);
-  at::Tensor scores(const at::Tensor& position_RK, const SampledTokens& sampled) const;
   /// As commits() of commit_rule.h. @param count  by the static schedule
   CommitRule rule(std::int64_t count) const;
 
