@@ -11,7 +11,10 @@
 #include <core/eval/trace_check.h>
 #include <core/rollout/originals.h>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 
@@ -55,7 +58,9 @@ LoadedRun run_of(const TraceOptions& options, const OriginalSettings& original) 
   };
   set("model.dtype", "float32");
   set("rollout.name", original.rollout);
+  for (const auto& [key, value] : original.model) set("model." + key, value);
   for (const auto& [key, value] : original.settings) set("rollout." + key, value);
+  if (!original.settings.contains("length")) set("rollout.length", trace_length(options.reference));
   return load_run(config, ConfigPurpose::kGenerate);
 }
 
@@ -91,14 +96,65 @@ std::string text_of(const TraceRow& row) {
          pair(", step ", row.step, row.reference_step);
 }
 
-void print_rows(const std::vector<TraceRow>& rows, std::optional<std::int64_t> forwards) {
+std::string text_of(const TraceForwards& forwards) {
+  const auto& [prefill, denoise, store] = forwards;
+  return std::to_string(prefill) + " + " + std::to_string(denoise) + " + " + std::to_string(store);
+}
+
+/// What a row was to have.
+struct ExpectedForwards {
+  std::optional<std::int64_t> number;
+  std::optional<TraceForwards> by_kind;
+};
+
+ExpectedForwards expected_of(const OriginalSettings& original, std::size_t row) {
+  const auto& by_kind = original.forwards_by_kind;
+  if (!by_kind.empty()) return {{}, by_kind[std::min(row, by_kind.size() - 1)]};
+  return {original.forwards, {}};
+}
+
+std::string text_of(const ExpectedForwards& expected) {
+  return expected.by_kind ? text_of(*expected.by_kind) : expected.number ? std::to_string(*expected.number) : "";
+}
+
+/// Decodes each row alone, without padding, to observe its forwards. @param row  of the only response, already observed
+void observe(const Rollout& rollout, const RolloutInput& whole, const Policy& model, const ReferenceTrace& reference,
+             const OriginalSettings& original, std::vector<TraceRow>& rows, const TracePolicy& watched) {
+  for (std::size_t b = 0; b < rows.size(); ++b) {
+    std::vector<TracePolicy::Call> calls = watched.calls();
+    const auto mask_P = whole.prompts.mask_BP[static_cast<std::int64_t>(b)];
+    const std::int64_t prompt = mask_P.sum().item<std::int64_t>();
+    if (rows.size() > 1) {
+      const TracePolicy alone(model, reference.draws);
+      RolloutInput input = whole;
+      input.policy = &alone;
+      const auto tokens_1P = whole.prompts.tokens_BP[static_cast<std::int64_t>(b)].masked_select(mask_P).unsqueeze(0);
+      input.prompts = {tokens_1P, at::ones_like(tokens_1P, at::kBool), at::zeros({1}, at::kLong), {}};
+      checked_trajectories(rollout, input);
+      calls = alone.calls();
+    }
+    TraceRow& row = rows[b];
+    const auto expected = expected_of(original, b);
+    row.parts = counted(calls, prompt);
+    row.first_other_call = rows.size() > 1 ? -1 : first_other_call(calls, reference);
+    const auto& [prefill, denoise, store] = *row.parts;
+    const bool as_many = !expected.by_kind || *expected.by_kind == *row.parts;
+    row.is_equal = row.is_equal && row.first_other_call < 0 && as_many && row.forwards == prefill + denoise + store &&
+                   (!original.counts_denoising || denoise == expected.number.value_or(denoise));
+  }
+}
+
+void print_rows(const std::vector<TraceRow>& rows, const OriginalSettings& original) {
   TextTable table{{"row", "first difference", "largest difference of a probability", "forwards"},
                   {true, false, true, true}};
-  if (forwards) table.titles.push_back("of the original"), table.is_number.push_back(true);
+  const bool known = !text_of(expected_of(original, 0)).empty();
+  if (known) table.titles.push_back("of the original"), table.is_number.push_back(true);
   for (std::size_t b = 0; b < rows.size(); ++b) {
-    table.rows.push_back({std::to_string(b), text_of(rows[b]), print_text("%.2g", rows[b].largest_difference),
-                          std::to_string(rows[b].forwards)});
-    if (forwards) table.rows.back().push_back(std::to_string(*forwards));
+    const TraceRow& row = rows[b];
+    const std::string other = row.first_other_call < 0 ? "" : ", forward " + std::to_string(row.first_other_call);
+    table.rows.push_back({std::to_string(b), text_of(row) + other, print_text("%.2g", row.largest_difference),
+                          row.parts ? text_of(*row.parts) : std::to_string(row.forwards)});
+    if (known) table.rows.back().push_back(text_of(expected_of(original, b)));
   }
   const auto equal = std::ranges::count_if(rows, &TraceRow::is_equal);
   std::cout << to_text(table) << "\n"
@@ -116,6 +172,8 @@ Json json_of(const TraceRow& row, std::size_t number) {
   }
   json["largest_probability_difference"] = row.largest_difference;
   json["forwards"] = row.forwards;
+  if (row.parts) json["forwards_by_kind"] = *row.parts;
+  if (row.first_other_call >= 0) json["first_other_forward"] = row.first_other_call;
   return json;
 }
 
@@ -127,24 +185,33 @@ int compare(const TraceOptions& options) {
   const ModelShapes shapes(run.host(), run.config, WhichAdapters::kSaved);
   const ModelTraits& traits = shapes.traits();
   check_ids(original, traits, where);
-  const ReferenceTrace reference = read_reference_trace(options.reference, traits, original.takes_mask);
+  ReferenceTrace reference = read_reference_trace(options.reference, traits, original.takes_mask);
   const ComponentEntry* entry = run.registry().find(ComponentKind::kRollout, original.rollout);
   const auto rollout = make_original(run.host(), *entry, run.config.section("rollout"));
-  require_comparable(reference, checked_response_length(*rollout), traits);
+  const std::int64_t length = checked_response_length(*rollout);
+  if (original.ends_early) lengthen(reference, length);
+  require_comparable(reference, length, traits);
+  reference.draws.most_probable = original.draws_most_probable;
   const auto model = open_model(shapes);
 
-  const ModelPolicy policy(*model);
+  const ModelPolicy model_policy(*model);
+  const TracePolicy policy(model_policy, reference.draws);
   RolloutInput input;
   input.policy = &policy;
   input.prompts = reference.prompts;
   input.random = RandomStream(run.seed(), "generate");
   const at::NoGradGuard no_gradient;
   const Trajectories made = checked_trajectories(*rollout, input);
-  const auto rows = compare_trace(made, reference, original.forwards, options.tolerance);
+  auto rows = compare_trace(made, reference, traits, options.tolerance);
+  if (traits.block_size > 0) {
+    observe(*rollout, input, model_policy, reference, original, rows, policy);
+  } else {
+    for (TraceRow& row : rows) row.is_equal = row.is_equal && row.forwards == original.forwards.value_or(row.forwards);
+  }
   const bool passed = std::ranges::all_of(rows, &TraceRow::is_equal);
   const std::string section = section_text(run.config, original);
   if (!options.json) {
-    print_rows(rows, original.forwards);
+    print_rows(rows, original);
     std::cout << section;
     return passed ? 0 : 1;
   }
@@ -176,7 +243,10 @@ Command rollout_verify_command() {
       {"rollout verify", "compare a decoder with a trace of the original that it follows",
        "Decodes the trace's prompts in float32 with the settings of FILE, which are the original's own, by its own\n"
        "names. Prints for each row the first position whose token or step differs, the largest difference of a\n"
-       "probability and the number of forwards; then the [rollout] section that the settings mean here.\n"
+       "probability and the number of forwards (of a model with blocks: of the prompt, of those that may commit and "
+       "of\n"
+       "those that keep a block's keys, each compared with the trace's `calls`); then the [rollout] section that the "
+       "settings mean here.\n"
        "Exit status 0: all is equal. 1: something differs. 2: nothing was compared.",
        "rollout verify tests/golden/data/ckpt/MODEL_a --original drift_MODEL --settings "
        "tests/golden/data/manifest.json --reference tests/golden/data/decode/drift_MODEL_dyn_prefix_b1.safetensors"},

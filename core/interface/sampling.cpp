@@ -46,6 +46,9 @@ void check(const at::Tensor& logits_NV, const at::Tensor& row_M, const at::Tenso
 SampledTokens sample_tokens(const at::Tensor& logits_NV, const at::Tensor& row_M, const at::Tensor& uniform_M,
                             const SamplingOptions& options) {
   check(logits_NV, row_M, uniform_M, options);
+  // The loops and the kernels cut in the other order.
+  if (options.top_k_first != 0 && options.top_k > 0 && options.top_p > 0 && options.top_p < 1)
+    return sample_with_operators(logits_NV, row_M, uniform_M, options);
   if (logits_NV.is_cpu()) return sample_with_loops(logits_NV, row_M, uniform_M, options);
   const auto* kernels = kernels::cuda::kernels_for(logits_NV);
   return kernels != nullptr && can_sample_with_kernels(logits_NV, options)

@@ -25,22 +25,27 @@ constexpr double kNever = -std::numeric_limits<double>::infinity();  // a logit 
 
 at::Tensor probabilities(const at::Tensor& logits_NV) { return at::softmax(logits_NV, -1).to(at::kDouble); }
 
-/// What top_p and then top_k leave.
-at::Tensor cut(at::Tensor logits_NV, const SamplingOptions& options) {
-  if (options.top_p > 0 && options.top_p < 1) {
-    const auto [sorted_NV, id_NV] = at::sort(logits_NV, /*stable=*/true, /*dim=*/-1, /*descending=*/true);
-    const auto reached_NV = probabilities(sorted_NV).cumsum(-1);
-    const auto width = reached_NV.size(1);
-    const auto total_N1 = reached_NV.narrow(1, width - 1, 1);
-    const auto before_NV = at::cat({at::zeros_like(total_N1), reached_NV.narrow(1, 0, width - 1)}, 1);
-    const auto left_NV = at::zeros_like(id_NV, at::kBool).scatter(1, id_NV, before_NV <= options.top_p * total_N1);
-    logits_NV = logits_NV.masked_fill(left_NV.logical_not(), kNever);
-  }
-  if (options.top_k > 0 && options.top_k < logits_NV.size(1)) {
-    const auto largest_NK = std::get<0>(at::topk(logits_NV, options.top_k, -1));
-    logits_NV = logits_NV.masked_fill(logits_NV < largest_NK.narrow(1, options.top_k - 1, 1), kNever);
-  }
-  return logits_NV;
+at::Tensor cut_by_top_p(const at::Tensor& logits_NV, double top_p) {
+  if (top_p <= 0 || top_p >= 1) return logits_NV;
+  const auto [sorted_NV, id_NV] = at::sort(logits_NV, /*stable=*/true, /*dim=*/-1, /*descending=*/true);
+  const auto reached_NV = probabilities(sorted_NV).cumsum(-1);
+  const auto width = reached_NV.size(1);
+  const auto total_N1 = reached_NV.narrow(1, width - 1, 1);
+  const auto before_NV = at::cat({at::zeros_like(total_N1), reached_NV.narrow(1, 0, width - 1)}, 1);
+  const auto left_NV = at::zeros_like(id_NV, at::kBool).scatter(1, id_NV, before_NV <= top_p * total_N1);
+  return logits_NV.masked_fill(left_NV.logical_not(), kNever);
+}
+
+/// With those as likely as the k-th.
+at::Tensor cut_by_top_k(const at::Tensor& logits_NV, std::int64_t top_k) {
+  if (top_k == 0 || top_k >= logits_NV.size(1)) return logits_NV;
+  const auto largest_NK = std::get<0>(at::topk(logits_NV, top_k, -1));
+  return logits_NV.masked_fill(logits_NV < largest_NK.narrow(1, top_k - 1, 1), kNever);
+}
+
+at::Tensor cut(const at::Tensor& logits_NV, const SamplingOptions& options) {
+  if (options.top_k_first != 0) return cut_by_top_p(cut_by_top_k(logits_NV, options.top_k), options.top_p);
+  return cut_by_top_k(cut_by_top_p(logits_NV, options.top_p), options.top_k);
 }
 
 /// By inversion of `uniform_M1` from row `row_M`.

@@ -72,6 +72,16 @@ std::optional<std::int64_t> count_of(const Json& object, const char* key) {
   return object[key].get<std::int64_t>();
 }
 
+constexpr std::array kFacts{"nfe", "mask_id", "pad_id", "draw"};  // beside the options
+
+/// `nfe_rows`, or `nfe_prefill`, `nfe_denoise` and `nfe_store` of all rows.
+std::vector<std::array<std::int64_t, 3>> forwards_by_kind(const Json& given) {
+  if (given.contains("nfe_rows")) return given["nfe_rows"].get<std::vector<std::array<std::int64_t, 3>>>();
+  if (!given.contains("nfe_denoise")) return {};
+  return {{given.at("nfe_prefill").get<std::int64_t>(), given["nfe_denoise"].get<std::int64_t>(),
+           given.at("nfe_store").get<std::int64_t>()}};
+}
+
 }  // namespace
 
 Original::Original(const std::filesystem::path& file, const std::string& name) : file_(file.string()), name_(name) {
@@ -96,6 +106,10 @@ OriginalSettings Original::translate(const Json& given, const std::string& where
     made.pad_id = count_of(taken, "pad_id");
     made.forwards = count_of(taken, "nfe");
     if (is_case && !made.forwards) made.forwards = count_of(given, "nfe");
+    made.forwards_by_kind = forwards_by_kind(given);
+    made.counts_denoising = described_.value("counts_denoising", false);
+    made.ends_early = described_.value("ends_early", false);
+    made.draws_most_probable = taken.value("draw", "").starts_with("argmax");
 
     const Json& options = described_.at("options");
     Json values = options;
@@ -103,19 +117,20 @@ OriginalSettings Original::translate(const Json& given, const std::string& where
       if (value.is_object()) value = Json(value.at("default"));
     }
     for (const auto& [option, value] : taken.items()) {
-      if (option == "nfe" || option == "mask_id" || option == "pad_id") continue;
+      if (std::ranges::find(kFacts, option) != kFacts.end()) continue;
       if (!options.contains(option))
         throw Error(name_ + " has no option `" + option + "`", name_hint(option, names_in(options), "its options"));
       values[option] = checked_option("`" + option + "` of " + name_, value, options[option]);
     }
 
-    const auto add = [&](const Json& settings) {
+    const auto add_to = [&](std::map<std::string, Parameter::Value>& section, const Json& settings) {
       for (const auto& [key, written] : settings.items()) {
-        if (const Json value = meaning(written, options, values); !value.is_null())
-          made.settings[key] = value_of(value);
+        if (const Json value = meaning(written, options, values); !value.is_null()) section[key] = value_of(value);
       }
     };
+    const auto add = [&](const Json& settings) { add_to(made.settings, settings); };
     add(described_.at("settings"));
+    add_to(made.model, described_.value("model", Json::object()));
     for (const Json& one : described_.value("cases", Json::array())) {
       const auto holds = [&](const auto& wanted) { return values.at(wanted.first) == wanted.second; };
       const auto wanted = one.value("if", Json::object_t()), unwanted = one.value("unless", Json::object_t());

@@ -4,11 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace drift {
 
@@ -20,6 +22,13 @@ struct OriginalSettings {
       false;  ///< padding that its caller does not mask is attended to; else it treats padding as it likes
   std::optional<std::int64_t> mask_id, pad_id;  ///< what it took for these tokens
   std::optional<std::int64_t> forwards;         ///< `nfe`, the forwards that it made
+  /// Of each row, or of all alike: those for the prompt's keys, those that may commit, those that keep a block's keys.
+  /// Empty: not known.
+  std::vector<std::array<std::int64_t, 3>> forwards_by_kind;
+  std::map<std::string, Parameter::Value> model;  ///< keys of [model]
+  bool counts_denoising = false;                  ///< `nfe` is of forwards that may commit alone
+  bool ends_early = false;                        ///< its responses may be shorter than it was asked for
+  bool draws_most_probable = false;               ///< the trace has the most probable token in the place of each draw
 };
 
 /// A published decoder.
@@ -29,7 +38,8 @@ class Original {
   /// @throws Error if it cannot be read, or with the nearest name if none there is called so
   Original(const std::filesystem::path& file, const std::string& name);
 
-  /// @param given  the original's options by its own names, with mask_id, pad_id and nfe if they are known. Or a case
+  /// @param given  the original's options by its own names, with mask_id, pad_id, nfe and draw if they are known. Or a
+  /// case
   ///               that holds such an object as `settings`, beside `nfe`, `algorithm` and more
   /// @param where  their file, for messages
   /// @throws Error naming what is not known, with the nearest name, or what cannot be

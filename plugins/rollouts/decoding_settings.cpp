@@ -68,6 +68,7 @@ SamplingOptions sampling_options(const DecodingSettings& settings, Confidence co
   options.temperature = settings.temperature;
   options.top_k = settings.top_k;
   options.top_p = settings.top_p;
+  options.top_k_first = traits.block_size > 0 ? 1 : 0;  // as their decoders do it
   options.confidence = confidence;
   options.confidence_of = confidence_of;
   if (!settings.quirks.writes_any_id) options.forbidden_ids = traits.forbidden_output_ids;
