@@ -25,13 +25,15 @@ class TraceReader {
 
   ReferenceTrace read(bool takes_mask) const {
     ReferenceTrace trace;
-    const at::Tensor prompt_ids = ids("prompt_ids");
-    trace.prompts.tokens_BP = at::where(prompt_ids < 0, traits_.pad_id, prompt_ids);
+    const auto filled = [&](const at::Tensor& ids) { return at::where(ids < 0, traits_.pad_id, ids); };
+    trace.prompts.tokens_BP = filled(ids("prompt_ids"));
     const std::int64_t rows = trace.prompts.tokens_BP.size(0), width = trace.prompts.tokens_BP.size(1);
     trace.prompts.mask_BP = mask(trace.prompts.tokens_BP, takes_mask);
     trace.prompts.group_B = at::arange(rows, at::kLong);
     const at::Tensor tokens = ids("tokens");
-    if (tokens.size(0) != rows || tokens.size(1) <= width || !at::equal(tokens.narrow(1, 0, width), prompt_ids))
+    const auto prompt_part = [&] { return filled(tokens.narrow(1, 0, width)).masked_select(trace.prompts.mask_BP); };
+    if (tokens.size(0) != rows || tokens.size(1) <= width ||
+        !at::equal(prompt_part(), trace.prompts.tokens_BP.masked_select(trace.prompts.mask_BP)))
       fail("`tokens` is not `prompt_ids` with responses behind them");
     trace.tokens_BL = tokens.narrow(1, width, tokens.size(1) - width).contiguous();
     const auto shape = trace.tokens_BL.sizes();
