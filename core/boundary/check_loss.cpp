@@ -49,6 +49,7 @@ at::Tensor stand_in(const LossTensor& field, const LossInput& input) {
   const at::Tensor& current_FL = input.log_probs.current_FL;
   if (name.ends_with("_BL")) return at::zeros(input.valid_BL.sizes(), current_FL.options().requires_grad(false));
   if (name == "plan.weight_F") return at::ones({current_FL.size(0)}, current_FL.options().requires_grad(false));
+  if (name == "plan.token_weight_FL") return at::ones_like(current_FL.detach());
   if (name.starts_with("plan.")) return input.plan.target_FL;
   return at::zeros_like(current_FL.detach());
 }
@@ -112,6 +113,7 @@ std::vector<LossTensor> tensors_of(LossInput& input) {
           {"plan.committed_FL", &plan.committed_FL},
           {"plan.attended_FL", &plan.attended_FL},
           {"plan.weight_F", &plan.weight_F},
+          {"plan.token_weight_FL", &plan.token_weight_FL},
           {"plan.prompt_masked_FP", &plan.prompt_masked_FP},
           {"log_probs.current_FL", &log_probs.current_FL},
           {"log_probs.old_FL", &log_probs.old_FL},

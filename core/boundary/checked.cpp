@@ -105,6 +105,12 @@ LossNeeds checked_needs(const LossEstimator& loss) {
 }
 
 Loss checked_loss(const LossEstimator& loss, const LossInput& input) {
+  if (input.plan.token_weight_FL.defined() && !checked_needs(loss).token_weights) {
+    const Callee* plugin = callee_of(loss);
+    throw Error((plugin == nullptr ? "the loss" : plugin->text) +
+                    " does not count the weights of tokens that the masking strategy's plan has",
+                "choose a loss that does (LossNeeds::token_weights), or a strategy or an option without such weights");
+  }
   return checked(
       loss, "evaluate",
       [&] {

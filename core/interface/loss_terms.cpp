@@ -28,6 +28,11 @@ at::Tensor sum_where(const at::Tensor& values_FL, const at::Tensor& where_FL) {
   return at::where(where_FL, values_FL, at::zeros_like(values_FL)).sum(1);
 }
 
+at::Tensor by_token_weight(const LossInput& input, const at::Tensor& values_FL) {
+  const auto& weight_FL = input.plan.token_weight_FL;
+  return weight_FL.defined() ? values_FL * weight_FL.to(values_FL.scalar_type()) : values_FL;
+}
+
 at::Tensor sum_over_views(const LossInput& input, const at::Tensor& values_F) {
   auto sizes = values_F.sizes().vec();
   sizes[0] = input.advantage_B.size(0);
@@ -35,7 +40,7 @@ at::Tensor sum_over_views(const LossInput& input, const at::Tensor& values_F) {
 }
 
 at::Tensor elbo_of_views(const LossInput& input, const at::Tensor& log_prob_FL) {
-  auto sum_F = sum_where(log_prob_FL, input.plan.target_FL);
+  auto sum_F = sum_where(by_token_weight(input, log_prob_FL), input.plan.target_FL);
   if (input.plan.weight_F.defined()) sum_F = sum_F * input.plan.weight_F;
   return sum_over_views(input, sum_F) / static_cast<double>(std::max<std::int64_t>(input.totals.terms, 1));
 }
@@ -91,8 +96,10 @@ namespace {
 constexpr Choices<KlEstimator, 3> kKlEstimators{
     {{"k1", KlEstimator::kK1}, {"k2", KlEstimator::kK2}, {"k3", KlEstimator::kK3}}};
 
-constexpr Choices<LossNormKind, 3> kNorms{
-    {{"token", LossNormKind::kToken}, {"sample", LossNormKind::kSample}, {"length", LossNormKind::kLength}}};
+constexpr Choices<LossNormKind, 4> kNorms{{{"token", LossNormKind::kToken},
+                                           {"sample", LossNormKind::kSample},
+                                           {"length", LossNormKind::kLength},
+                                           {"sum", LossNormKind::kSum}}};
 
 }  // namespace
 
@@ -132,20 +139,21 @@ at::Tensor KlTerm::added_to(const at::Tensor& losses, const at::Tensor& referenc
 }
 
 LossNorm::LossNorm(Parameters& parameters, LossNormKind norm)
-    : state_(std::make_shared<State>(
-          State{parameters("norm", kNorms, norm,
-                           "mean over all tokens, over each response's tokens, or divided by the full response length"),
-                parameters("micro_batch", 0, "responses whose tokens are averaged together under `token`, 0 = all",
-                           at_least(0))})) {}
+    : state_(std::make_shared<State>(State{
+          parameters("norm", kNorms, norm,
+                     "mean over all tokens, over each response's tokens, divided by the full response length, or the "
+                     "sum, for weights of tokens that add up to 1"),
+          parameters("micro_batch", 0, "responses whose tokens are averaged together under `token`, 0 = all",
+                     at_least(0))})) {}
 
 at::Tensor LossNorm::weight_B(const LossInput& input) const {
   const auto type = input.log_probs.current_FL.scalar_type();
   const auto scored_B = input.scored_B.to(type);
   const auto responses = static_cast<double>(input.totals.responses);
   if (state_->norm == LossNormKind::kSample) return (scored_B.clamp_min(1) * responses).reciprocal();
-  if (state_->norm == LossNormKind::kLength) {
-    return at::full(scored_B.sizes(), 1 / (responses * static_cast<double>(input.valid_BL.size(1))),
-                    scored_B.options());
+  if (state_->norm == LossNormKind::kLength || state_->norm == LossNormKind::kSum) {
+    const double length = state_->norm == LossNormKind::kLength ? static_cast<double>(input.valid_BL.size(1)) : 1;
+    return at::full(scored_B.sizes(), 1 / (responses * length), scored_B.options());
   }
   const std::int64_t size = state_->micro_batch > 0 ? state_->micro_batch : scored_B.size(0);
   const std::int64_t parts = (scored_B.size(0) + size - 1) / size;

@@ -75,9 +75,9 @@ class Place {
 const std::initializer_list<const char*> kCaseKeys = {
     "source",          "loss",      "parameters", "values",   "advantage", "valid",     "group_size",
     "optimizer_steps", "responses", "views",      "forwards", "expected",  "tolerance", "variants"};
-const std::initializer_list<const char*> kViewKeys = {"response",  "forward",   "weight",           "masked",
-                                                      "scored",    "committed", "current",          "old",
-                                                      "reference", "entropy",   "reference_entropy"};
+const std::initializer_list<const char*> kViewKeys = {
+    "response", "forward",           "weight",        "masked", "scored", "committed", "current", "old", "reference",
+    "entropy",  "reference_entropy", "token_weights", "level"};
 const std::initializer_list<const char*> kExpectedKeys = {"loss", "metrics", "gradient"};
 
 void refuse_unknown_keys(const Place& place, std::initializer_list<const char*> known) {
@@ -100,6 +100,11 @@ Parameter::Value parameter(const Place& place, const std::string& key, const Com
     if (std::holds_alternative<double>(typed) && value.json().is_number()) return value.number();
     if (std::holds_alternative<std::int64_t>(typed) && value.json().is_number_integer()) return value.integer();
     if (std::holds_alternative<std::string>(typed) && value.json().is_string()) return value.text();
+    if (std::holds_alternative<std::vector<double>>(typed) && value.json().is_array()) {
+      std::vector<double> numbers;
+      for (std::size_t i = 0; i < value.size(); ++i) numbers.push_back(value.at(i).number());
+      return numbers;
+    }
     throw value.wrong("must be of type " + type_name(spec.default_value));
   }
   const std::string nearest = nearest_name(key, names);
@@ -112,7 +117,7 @@ struct CaseRows {
   std::size_t length, responses;
   bool probabilities;
   std::vector<std::int64_t> of_response, forward;
-  std::vector<double> weight, current, old, reference, entropy, reference_entropy;
+  std::vector<double> weight, token_weight, current, old, reference, entropy, reference_entropy;
   std::vector<bool> masked, scored, committed;
 
   void add(const Place& view, const std::vector<std::vector<bool>>& valid) {
@@ -138,6 +143,14 @@ struct CaseRows {
     add_optional(view, "entropy", score, entropy);
     add_optional(view, "reference_entropy", score, reference_entropy);
     append(scored, score);
+    if (view.has("level")) {
+      // Of each position the masked share of its block: its log-probability counts 1 / level.
+      std::vector<double> level;
+      add_values(view, "level", score, level);
+      for (const double share : level) token_weight.push_back(share > 0 ? 1 / share : 1);
+    } else {
+      add_optional(view, "token_weights", score, token_weight);
+    }
   }
 
   static void append(std::vector<bool>& to, const std::vector<bool>& from) {
@@ -149,7 +162,8 @@ struct CaseRows {
   void add_values(const Place& view, const char* key, const std::vector<bool>& score, std::vector<double>& to) {
     const Place values = view[key];
     values.array(length);
-    const bool logarithm = probabilities && std::string_view(key).find("entropy") == std::string_view::npos;
+    const bool logarithm = probabilities && (key == std::string_view("current") || key == std::string_view("old") ||
+                                             key == std::string_view("reference"));
     for (std::size_t i = 0; i < length; ++i) {
       if (!score[i]) {
         to.push_back(0);
@@ -191,7 +205,7 @@ LossInput read_input(const Place& place) {
   if (values != "probabilities" && values != "log-probabilities")
     throw place["values"].wrong("must be \"probabilities\" or \"log-probabilities\"");
 
-  CaseRows rows{length, responses, values == "probabilities", {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  CaseRows rows{length, responses, values == "probabilities", {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   for (std::size_t v = 0; v < views.size(); ++v) rows.add(views.at(v), valid);
   const auto F = static_cast<std::int64_t>(views.size()), L = static_cast<std::int64_t>(length),
              B = static_cast<std::int64_t>(responses);
@@ -209,6 +223,7 @@ LossInput read_input(const Place& place) {
   input.plan.target_FL = bools(rows.scored, {F, L});
   input.plan.committed_FL = bools(rows.committed, {F, L});
   input.plan.weight_F = floats(rows.weight, {F});
+  input.plan.token_weight_FL = optional(rows.token_weight, "token_weights");
   input.plan.terms = place.has("forwards") ? place["forwards"].integer()
                                            : *std::max_element(rows.forward.begin(), rows.forward.end()) + 1;
   input.log_probs.current_FL = floats(rows.current, {F, L});

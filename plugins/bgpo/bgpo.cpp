@@ -38,6 +38,7 @@ class LinearBound final : public LossEstimator {
   }
 
   Coupling coupling() const override { return Coupling::kView; }
+  void needs(LossNeeds& needs) const override { needs.token_weights = true; }
 
   Loss evaluate(const LossInput& in) const override {
     const auto& target_FL = in.plan.target_FL;
@@ -63,7 +64,7 @@ class LinearBound final : public LossEstimator {
  private:
   /// Of each view: weight times the sum of the log-probabilities of what is masked.
   static at::Tensor weighted_sum(const LossInput& in, const at::Tensor& log_prob_FL) {
-    auto sum_F = sum_where(log_prob_FL, in.plan.target_FL);
+    auto sum_F = sum_where(by_token_weight(in, log_prob_FL), in.plan.target_FL);
     if (in.plan.weight_F.defined()) sum_F = sum_F * in.plan.weight_F;
     return sum_F;
   }

@@ -82,7 +82,10 @@ class TokenLoss final : public LossEstimator {
 
   /// The normalisers count tokens, which the plan determines: views are independent.
   Coupling coupling() const override { return Coupling::kView; }
-  void needs(LossNeeds& needs) const override { needs.reference = kl_.needed(); }
+  void needs(LossNeeds& needs) const override {
+    needs.reference = kl_.needed();
+    needs.token_weights = true;
+  }
 
   Loss evaluate(const LossInput& in) const override {
     const auto& target_FL = in.plan.target_FL;
@@ -101,7 +104,7 @@ class TokenLoss final : public LossEstimator {
         static_cast<double>(in.totals.targets) / std::max(in.scored_B.sum().item<double>(), 1.0);
     auto weight_F = norm_.weight_B(in).index_select(0, in.plan.response_F) / std::max(views_per_token, 1.0);
     if (in.plan.weight_F.defined()) weight_F = weight_F * in.plan.weight_F;
-    loss.value = (sum_where(token_FL, target_FL) * weight_F).sum();
+    loss.value = (sum_where(by_token_weight(in, token_FL), target_FL) * weight_F).sum();
     return loss;
   }
 

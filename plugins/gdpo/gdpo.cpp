@@ -106,7 +106,10 @@ class ElboRatio final : public LossEstimator {
 
   /// The ratio is not linear in the ELBO, which adds up a response's views.
   Coupling coupling() const override { return Coupling::kResponse; }
-  void needs(LossNeeds& needs) const override { needs.reference = kl_.needed(); }
+  void needs(LossNeeds& needs) const override {
+    needs.reference = kl_.needed();
+    needs.token_weights = true;
+  }
 
   Loss evaluate(const LossInput& in) const override {
     const auto type = in.log_probs.current_FL.scalar_type();

@@ -36,7 +36,10 @@ Coupling TraceLoss::coupling() const {
   return per_response_ ? Coupling::kResponse : Coupling::kView;
 }
 
-void TraceLoss::needs(LossNeeds& needs) const { needs.reference = kl_.needed(); }
+void TraceLoss::needs(LossNeeds& needs) const {
+  needs.reference = kl_.needed();
+  needs.token_weights = true;
+}
 
 Loss TraceLoss::evaluate(const LossInput& in) const {
   const auto& target_FL = in.plan.target_FL;
@@ -45,7 +48,7 @@ Loss TraceLoss::evaluate(const LossInput& in) const {
   const auto length_F = at::full_like(targets_F, static_cast<double>(target_FL.size(1)));
   const auto old_FL = in.log_probs.old_FL.detach();
   const auto sum_F = [&](const at::Tensor& token_FL) {
-    return sum_where(confidence_weights_ ? token_FL * old_FL.exp() : token_FL, target_FL);
+    return sum_where(by_token_weight(in, confidence_weights_ ? token_FL * old_FL.exp() : token_FL), target_FL);
   };
   Loss loss;
 

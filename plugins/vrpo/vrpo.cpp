@@ -99,6 +99,7 @@ class PreferenceLoss final : public LossEstimator {
   void needs(LossNeeds& needs) const override {
     needs.old = false;
     needs.reference = true;
+    needs.token_weights = true;
   }
 
   Loss evaluate(const LossInput& in) const override {

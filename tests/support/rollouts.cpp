@@ -148,9 +148,9 @@ LossInput select_views(const LossInput& all, const std::vector<std::int64_t>& vi
   LossInput some = all;
   for (auto* tensor :
        {&some.plan.response_F, &some.plan.term_F, &some.plan.masked_FL, &some.plan.target_FL, &some.plan.committed_FL,
-        &some.plan.weight_F, &some.plan.prompt_masked_FP, &some.plan.attended_FL, &some.log_probs.current_FL,
-        &some.log_probs.old_FL, &some.log_probs.reference_FL, &some.log_probs.entropy_FL,
-        &some.log_probs.reference_entropy_FL}) {
+        &some.plan.weight_F, &some.plan.token_weight_FL, &some.plan.target_step_FL, &some.plan.prompt_masked_FP,
+        &some.plan.attended_FL, &some.log_probs.current_FL, &some.log_probs.old_FL, &some.log_probs.reference_FL,
+        &some.log_probs.entropy_FL, &some.log_probs.reference_entropy_FL}) {
     *tensor = select_rows(*tensor, index);
   }
   return some;

@@ -101,9 +101,10 @@ struct DRIFT_API Loss {
 
 /// What the core must compute for a loss besides the current log-probabilities.
 struct LossNeeds {
-  bool old = true;         ///< log-probabilities of the policy that wrote the responses
-  bool reference = false;  ///< log-probabilities of the reference policy
-  bool entropy = false;    ///< entropies at the targets
+  bool old = true;             ///< log-probabilities of the policy that wrote the responses
+  bool reference = false;      ///< log-probabilities of the reference policy
+  bool entropy = false;        ///< entropies at the targets
+  bool token_weights = false;  ///< it counts MaskPlan::token_weight_FL; others are not given a plan with such weights
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 

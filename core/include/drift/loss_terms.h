@@ -29,11 +29,15 @@ DRIFT_API at::Tensor log_ratio(const at::Tensor& numerator, const at::Tensor& de
 /// Sum over the true positions of `where` in each view: [F, L] to [F].
 DRIFT_API at::Tensor sum_where(const at::Tensor& values_FL, const at::Tensor& where_FL);
 
+/// values_FL, each times its token's weight in the plan (MaskPlan::token_weight_FL); unchanged where it has none. For
+/// what a loss multiplies by MaskPlan::weight_F; see LossNeeds::token_weights.
+DRIFT_API at::Tensor by_token_weight(const LossInput& input, const at::Tensor& values_FL);
+
 /// Adds up the views of each response: [F] to [B], or [F, L] to [B, L].
 DRIFT_API at::Tensor sum_over_views(const LossInput& input, const at::Tensor& values_F);
 
 /// Estimate of each response's ELBO, [B]: the mean over the forwards of the view's weight times the sum of the
-/// log-probabilities at its target positions.
+/// log-probabilities at its target positions, each times its token's weight.
 DRIFT_API at::Tensor elbo_of_views(const LossInput& input, const at::Tensor& log_prob_FL);
 
 /// For losses of whole responses, where tokens have advantages of their own (LossInput::advantage_BL): A_b,i / A_b at
@@ -88,13 +92,14 @@ class DRIFT_API KlTerm {
   std::shared_ptr<const State> state_;
 };
 
-enum class LossNormKind : std::uint32_t { kToken = 0, kSample = 1, kLength = 2 };
+enum class LossNormKind : std::uint32_t { kToken = 0, kSample = 1, kLength = 2, kSum = 3 };
 
 /// How the losses of tokens become one number. n_b is the number of scored positions of response b
 /// (LossInput::scored_B); the mean over responses includes those without one.
 ///   token   sum over all / sum of n_b: every token counts the same
 ///   sample  mean over responses of sum / n_b: every response counts the same
 ///   length  mean over responses of sum / L
+///   sum     mean over responses of sum, for a plan with weights that add up to 1
 /// With `micro_batch` = m > 0, `token` is taken over m neighbouring responses at a time, then averaged.
 class DRIFT_API LossNorm {
  public:

@@ -12,9 +12,9 @@ MaskPlan draw(const MaskingStrategy& strategy, Responded responded, std::uint64_
 
 void require_same_plan(const MaskPlan& a, const MaskPlan& b, const char* when) {
   bool same = a.terms == b.terms;
-  for (const auto field :
-       {&MaskPlan::response_F, &MaskPlan::term_F, &MaskPlan::masked_FL, &MaskPlan::target_FL, &MaskPlan::committed_FL,
-        &MaskPlan::weight_F, &MaskPlan::prompt_masked_FP, &MaskPlan::attended_FL})
+  for (const auto field : {&MaskPlan::response_F, &MaskPlan::term_F, &MaskPlan::masked_FL, &MaskPlan::target_FL,
+                           &MaskPlan::committed_FL, &MaskPlan::weight_F, &MaskPlan::token_weight_FL,
+                           &MaskPlan::target_step_FL, &MaskPlan::prompt_masked_FP, &MaskPlan::attended_FL})
     same = same && same_bits(a.*field, b.*field);
   if (!same)
     throw Error(std::string("the same responses and random numbers give another plan ") + when,
