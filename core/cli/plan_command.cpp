@@ -28,6 +28,7 @@ struct PlanOptions {
 struct View {
   std::int64_t number = 0, forward = 0;
   double weight = 1;
+  std::vector<float> token_weights;  ///< of the scored positions, in their order; empty: all are 1
   std::vector<bool> masked, scored, committed, unattended;
   std::vector<bool> prompt_masked;  ///< empty: no prompt is masked
 };
@@ -58,6 +59,10 @@ View view_of(const MaskPlan& plan, std::int64_t number) {
   if (plan.weight_F.defined()) view.weight = static_cast<double>(plan.weight_F.const_data_ptr<float>()[number]);
   if (view.committed.empty()) view.committed = view.scored;
   for (std::size_t i = 0; i < view.scored.size(); ++i) view.committed[i] = view.committed[i] && view.scored[i];
+  const std::vector<float> weights = row_values<float>(plan.token_weight_FL, number);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (view.scored[i]) view.token_weights.push_back(weights[i]);
+  }
   view.unattended.flip();
   view.unattended.resize(view.scored.size());
   return view;
@@ -101,6 +106,14 @@ const char* mark_of(const View& view, const PlanMarks& marks, std::size_t positi
   return masked ? marks.masked : marks.visible;
 }
 
+/// "0.25 to 1" of the smallest and the largest.
+std::string range_of(const std::vector<float>& weights) {
+  if (weights.empty()) return "1";
+  const auto [least, most] = std::ranges::minmax(weights);
+  const std::string first = print_text("%.3g", static_cast<double>(least));
+  return least == most ? first : first + " to " + print_text("%.3g", static_cast<double>(most));
+}
+
 /// The denoising step of each position, a digit or a letter; from the 36th on they begin again.
 std::string step_mark(std::int32_t step) {
   constexpr const char* kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -126,6 +139,8 @@ TextTable plan_table(const DrawnPlan& drawn, std::size_t response, const PlanMar
   const bool prompts = !views.empty() && !views.front().prompt_masked.empty();
   TextTable table{{"view", "forward", "weight", "masked", "scored", "committed"}, std::vector<bool>(6, true), {}};
   if (prompts) table.titles.emplace_back("of the prompt"), table.is_number.push_back(true);
+  const bool token_weights = std::ranges::any_of(views, [](const View& view) { return !view.token_weights.empty(); });
+  if (token_weights) table.titles.emplace_back("of a token"), table.is_number.push_back(false);
   std::vector<std::string> first(table.titles.size());
   table.titles.emplace_back("positions"), table.is_number.push_back(false);
   first.front() = "steps";
@@ -137,6 +152,7 @@ TextTable plan_table(const DrawnPlan& drawn, std::size_t response, const PlanMar
     for (const auto* set : {&view.masked, &view.scored, &view.committed, &view.prompt_masked}) {
       if (prompts || set != &view.prompt_masked) cells.push_back(std::to_string(std::ranges::count(*set, true)));
     }
+    if (token_weights) cells.push_back(range_of(view.token_weights));
     add_picture(table, cells, steps.size(), [&](std::size_t i) { return mark_of(view, marks, i); });
   }
   return table;
@@ -181,6 +197,7 @@ void print_plan_json(const DrawnPlan& drawn, const PlanOptions& options) {
     for (const View& view : drawn.views[b]) {
       views.push_back({{"forward", view.forward},
                        {"weight", view.weight},
+                       {"token_weights", view.token_weights},
                        {"masked", positions(view.masked)},
                        {"scored", positions(view.scored)},
                        {"committed", positions(view.committed)},

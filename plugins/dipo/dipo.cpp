@@ -30,8 +30,8 @@ enum class Weights { kOne, kTransition };
 constexpr Choices<Weights, 2> kWeights{{{"one", Weights::kOne}, {"transition", Weights::kTransition}}};
 constexpr Choices<BlockOrigin, 2> kOrigins{{{"text", BlockOrigin::kText}, {"response", BlockOrigin::kResponse}}};
 
-/// Round r of a response: in every block that has steps left, all tokens from the smallest on are masked, and those of
-/// the smallest are scored. A model without blocks has one, the response.
+/// Round r of a response: in every block that has steps left, all positions from the smallest on are masked, and the
+/// tokens of the smallest are scored. A model without blocks has one, the response.
 class RoundMasking final : public MaskingStrategy {
  public:
   explicit RoundMasking(Parameters& parameters)
@@ -41,7 +41,7 @@ class RoundMasking final : public MaskingStrategy {
                            at_least(1))),
         weights_(parameters("token_weights", kWeights, Weights::kOne,
                             "of each scored token; transition: every step of every block has equal weight, 1 in all")),
-        origin_(parameters("block_origin", kOrigins, BlockOrigin::kText, "where a view's blocks begin to count")) {}
+        origin_(parameters("blocks_from", kOrigins, BlockOrigin::kText, "where a view's blocks begin to count")) {}
 
   void plan(const MaskingInput& input, MaskPlan& plan) const override {
     const Responses responses(input);
@@ -75,14 +75,12 @@ class RoundMasking final : public MaskingStrategy {
     }
     for (std::size_t round = 0; round < rounds; ++round) {
       builder.begin_view(b, static_cast<std::int64_t>(round));
-      for (std::int64_t i = 0; i < responses.length(); ++i) {
-        if (!is_token(i)) builder.leave_unattended(i);
-      }
       for (const auto& [of_block, steps] : tokens) {
         if (round >= steps.size()) continue;
         const auto scored = std::next(steps.begin(), static_cast<std::ptrdiff_t>(round));
-        for (auto step = scored; step != steps.end(); ++step) {
-          for (const std::int64_t i : step->second) builder.mask(i);
+        for (std::int64_t i = 0; i < responses.length(); ++i) {
+          const bool later = shrink_ > 1 || response.step[i] < 0 || response.step[i] >= scored->first;
+          if (block[static_cast<std::size_t>(i)] == of_block && later) builder.mask(i);
         }
         for (const std::int64_t i : scored->second) {
           builder.score(i, response.step[i] == response.step[scored->second.front()]);

@@ -7,20 +7,20 @@
 #include <drift/masking_strategy.h>
 #include <drift/plan_builder.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
 namespace drift::ebpo {
 
-/// What is masked in one view of a block: the first `masks` of its `tokens` tokens in random order.
-/// Level of the i-th of a micro-batch's blocks: (offset + i / blocks) mod 1; masks = min(floor(level tokens) + 1,
-/// tokens).
-inline std::int64_t masks_of_block(double offset, std::int64_t i, std::int64_t blocks, std::int64_t tokens) {
-  const double level = std::fmod(offset + static_cast<double>(i) / static_cast<double>(blocks), 1.0);
-  return std::min(static_cast<std::int64_t>(std::floor(level * static_cast<double>(tokens))) + 1, tokens);
-}
+/// The tokens of each block of each response, [response][block]; of a model without blocks a response is one.
+std::vector<std::vector<std::vector<std::int64_t>>> tokens_of_blocks(const Responses& responses,
+                                                                     std::int64_t block_size, BlockOrigin origin);
+
+/// Noise level of the i-th of a micro-batch's blocks, in [0, 1).
+double level_of_block(double offset, std::int64_t i, std::int64_t blocks);
+
+/// How many of a block's tokens are masked, the first ones in random order: 1 to all.
+std::int64_t masks_of_block(double level, std::int64_t tokens);
 
 /// In each view every block of a response is noised, at levels that are spread evenly over the blocks of a micro-batch.
 class BlockMasking final : public MaskingStrategy {

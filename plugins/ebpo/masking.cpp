@@ -2,25 +2,32 @@
 
 #include "ebpo.h"
 
+#include <algorithm>
+
 namespace drift::ebpo {
 namespace {
 
 constexpr Choices<BlockOrigin, 2> kOrigins{{{"text", BlockOrigin::kText}, {"response", BlockOrigin::kResponse}}};
 
-/// Tokens of each block of a response, block after block; of a model without blocks, of the response.
-std::vector<std::vector<std::int64_t>> tokens_of_blocks(const Responses& responses, std::int64_t b,
-                                                        std::int64_t block_size, BlockOrigin origin) {
-  const std::vector<std::int64_t> block = block_size > 0 ? responses.blocks(b, origin) : std::vector<std::int64_t>();
-  std::vector<std::vector<std::int64_t>> tokens;
-  std::int64_t last = -1;
+/// What is behind the response is masked, as when its last block was written.
+void begin_view(const Responses& responses, std::int64_t b, std::int64_t view, PlanBuilder& builder) {
+  builder.begin_view(b, view);
   for (std::int64_t i = 0; i < responses.length(); ++i) {
-    if (!responses[b].valid[i]) continue;
-    const std::int64_t own = block.empty() ? 0 : block[static_cast<std::size_t>(i)];
-    if (own != last) tokens.emplace_back();
-    last = own;
-    tokens.back().push_back(i);
+    if (!responses[b].valid[i]) builder.mask(i);
   }
-  return tokens;
+}
+
+void add_block(const MaskingInput& input, std::int64_t response, std::vector<std::int64_t> tokens, double level,
+               std::int64_t view, PlanBuilder& builder) {
+  const auto key = [&](std::int64_t i) { return input.random.bits({input.step, response, i, view}); };
+  std::stable_sort(tokens.begin(), tokens.end(), [&](std::int64_t a, std::int64_t b) { return key(a) < key(b); });
+  const std::int64_t masks = masks_of_block(level, std::ssize(tokens));
+  for (std::int64_t k = 0; k < masks; ++k) {
+    const std::int64_t i = tokens[static_cast<std::size_t>(k)];
+    builder.mask(i);
+    builder.score(i);
+    builder.weigh_token(i, static_cast<double>(tokens.size()) / static_cast<double>(masks));  // 1 / p
+  }
 }
 
 }  // namespace
@@ -29,48 +36,29 @@ BlockMasking::BlockMasking(Parameters& parameters)
     : views_(parameters("num_mc", 16, "N: views of each response", between(1, 1024))),
       micro_batch_(parameters("micro_batch", 0, "responses over whose blocks the levels are spread evenly, 0 = all",
                               at_least(0))),
-      origin_(parameters("block_origin", kOrigins, BlockOrigin::kText, "where a view's blocks begin to count")) {}
+      origin_(parameters("blocks_from", kOrigins, BlockOrigin::kText, "where a view's blocks begin to count")) {}
 
 void BlockMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
   const Responses responses(input);
-  const std::int64_t length = responses.length();
-  const std::int64_t micro_batch = micro_batch_ > 0 ? micro_batch_ : std::max<std::int64_t>(responses.size(), 1);
+  const auto tokens = tokens_of_blocks(responses, input.block_size, origin_);
+  const std::int64_t size = micro_batch_ > 0 ? micro_batch_ : std::max<std::int64_t>(responses.size(), 1);
   const RandomStream offsets = input.random.child("offset");
-  PlanBuilder builder(length, responses.prompt_length());
-
-  for (std::int64_t first = 0; first < responses.size(); first += micro_batch) {
-    std::vector<std::vector<std::vector<std::int64_t>>> tokens;  // of each response's blocks
-    std::int64_t blocks = 0;
-    for (std::int64_t b = first; b < std::min(first + micro_batch, responses.size()); ++b) {
-      tokens.push_back(tokens_of_blocks(responses, b, input.block_size, origin_));
-      blocks += static_cast<std::int64_t>(tokens.back().size());
-    }
-    std::int64_t before = 0;  // blocks of the responses before this one
-    for (std::size_t r = 0; r < tokens.size(); ++r) {
-      const std::int64_t b = first + static_cast<std::int64_t>(r);
-      for (std::int64_t view = 0; view < views_ && !tokens[r].empty(); ++view) {
+  PlanBuilder builder(responses.length(), responses.prompt_length());
+  for (std::int64_t first = 0; first < responses.size(); first += size) {
+    const std::int64_t end = std::min(first + size, responses.size());
+    std::int64_t blocks = 0, next = 0;
+    for (std::int64_t b = first; b < end; ++b) blocks += std::ssize(tokens[static_cast<std::size_t>(b)]);
+    for (std::int64_t b = first; b < end; ++b) {
+      const auto& own = tokens[static_cast<std::size_t>(b)];
+      for (std::int64_t view = 0; view < views_ && !own.empty(); ++view) {
         const double offset = offsets.uniform({input.step, responses[first].number, 0, view});
-        builder.begin_view(b, view);
-        for (std::int64_t i = 0; i < length; ++i) {
-          if (!responses[b].valid[i]) builder.leave_unattended(i);
-        }
-        std::int64_t i = before;
-        for (std::vector<std::int64_t> order : tokens[r]) {
-          const auto key = [&](std::int64_t token) {
-            return input.random.bits({input.step, responses[b].number, token, view});
-          };
-          std::stable_sort(order.begin(), order.end(), [&](std::int64_t x, std::int64_t y) { return key(x) < key(y); });
-          const auto count = static_cast<std::int64_t>(order.size());
-          const std::int64_t masks = masks_of_block(offset, i++, blocks, count);
-          for (std::int64_t k = 0; k < masks; ++k) {
-            const std::int64_t token = order[static_cast<std::size_t>(k)];
-            builder.mask(token);
-            builder.score(token);
-            builder.weigh_token(token, static_cast<double>(count) / static_cast<double>(masks));  // 1 / p
-          }
+        begin_view(responses, b, view, builder);
+        for (std::int64_t i = 0; i < std::ssize(own); ++i) {
+          const double level = level_of_block(offset, next + i, blocks);
+          add_block(input, responses[b].number, own[static_cast<std::size_t>(i)], level, view, builder);
         }
       }
-      before += static_cast<std::int64_t>(tokens[r].size());
+      next += std::ssize(own);
     }
   }
   builder.count_blocks_from(origin_);

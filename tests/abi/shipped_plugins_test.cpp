@@ -52,9 +52,9 @@ TEST_P(ShippedPlugins, KeepTheRules) {
 
 INSTANTIATE_TEST_SUITE_P(, ShippedPlugins,
                          testing::Values("rldf", "d1", "tracerl", "wd1", "spg", "coupled_grpo", "espo", "agrpo",
-                                         "unigrpo", "gdpo", "d2", "bgpo", "mdpo", "vrpo", "llada", "dream", "block",
-                                         "diffusion", "sudoku", "sudoku_task", "countdown", "countdown_task", "math",
-                                         "format", "code", "dataset", "word_problems"),
+                                         "unigrpo", "gdpo", "d2", "bgpo", "mdpo", "vrpo", "dipo", "ebpo", "cj_grpo",
+                                         "llada", "dream", "block", "diffusion", "sudoku", "sudoku_task", "countdown",
+                                         "countdown_task", "math", "format", "code", "dataset", "word_problems"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace drift::shipped_plugins_test

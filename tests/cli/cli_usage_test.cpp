@@ -212,8 +212,9 @@ TEST(CliUsage, DoctorSaysWhatWorks) {
   EXPECT_THAT(
       result.output,
       HasSubstr(
-          "plugins   agrpo, bgpo, block, code, countdown, countdown_task, coupled_grpo, d1, d2, dataset, diffusion, "
-          "dream, espo, format, gdpo, llada, math, mdpo, python, rldf, spg, sudoku, sudoku_task, tracerl, unigrpo, "
+          "plugins   agrpo, bgpo, block, cj_grpo, code, countdown, countdown_task, coupled_grpo, d1, d2, dataset, "
+          "diffusion, dipo, dream, ebpo, espo, format, gdpo, llada, math, mdpo, python, rldf, spg, sudoku, "
+          "sudoku_task, tracerl, unigrpo, "
           "vrpo, wd1, word_problems\n"));
   EXPECT_THAT(result.output, HasSubstr("runs      " + (std::filesystem::canonical(folder.path()) / "runs").string() +
                                        " (made by the first run)\n"));

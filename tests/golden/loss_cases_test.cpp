@@ -26,13 +26,18 @@ struct Case {
 const std::vector<Case>& all_cases() {
   static const auto cases = [] {
     std::vector<Case> read;
-    for (const auto& file : std::filesystem::directory_iterator(test::source_dir() / "tests/golden/losses")) {
-      const std::string name = nlohmann::json::parse(test::read_file(file.path())).at("loss");
+    std::vector<std::filesystem::path> files;
+    for (const auto& file : std::filesystem::directory_iterator(test::source_dir() / "tests/golden/losses"))
+      files.push_back(file.path());
+    for (const char* name : {"dipo", "dipo_as_d1", "ebpo", "tracerl_block"})
+      files.push_back(test::source_dir() / "tests/golden/block/losses" / (std::string(name) + ".json"));
+    for (const auto& file : files) {
+      const std::string name = nlohmann::json::parse(test::read_file(file)).at("loss");
       const ComponentEntry* entry = test::load_plugin(name).find(ComponentKind::kLossEstimator, name);
       if (entry == nullptr) throw std::runtime_error("no loss " + name);
-      for (LossCase& one : read_loss_cases(file.path(), *entry)) {
+      for (LossCase& one : read_loss_cases(file, *entry)) {
         auto loss = test::create<LossEstimator>(name, name, one.parameters);
-        read.push_back({file.path().filename().string(), std::move(one), std::move(loss)});
+        read.push_back({file.filename().string(), std::move(one), std::move(loss)});
       }
     }
     return read;
@@ -124,6 +129,8 @@ std::vector<Settings> every_setting() {
       {{"norm", "token"}}, {{"norm", "sample"}}, {{"norm", "length"}}, {{"kl", "k1"}}, {{"kl", "k2"}}};
   const std::vector<Values> of_ratios = {
       {}, {{"kl", "k3"}, {"beta", 0.1}}, {{"beta", 0.0}, {"eps_low", 0.01}, {"eps_high", 0.02}}};
+  std::vector<Values> of_elbos = of_ratios;
+  of_elbos.push_back({{"timestep_weights", std::vector<double>{0.7, 0.2}}, {"kl", "k1"}, {"beta", 0.1}});
   std::vector<Values> of_espo = of_ratios;  // without k1, whose gradient is not that of its value
   of_espo.push_back({{"length", "valid"}});
   return {{"rldf", "rldf", "rldf", {{"k", std::int64_t{3}}}, settings_of_rldf()},
@@ -136,6 +143,13 @@ std::vector<Settings> every_setting() {
           {"espo", "espo", "espo", {{"num_mc", std::int64_t{2}}}, of_espo},
           {"gdpo", "gdpo", "gdpo", {}, of_ratios},
           {"agrpo", "agrpo", "agrpo", {{"mc_samples", std::int64_t{3}}}, of_ratios},
+          {"dipo", "dipo", "dipo", {}, {{}, {{"mode", "grpo_rows"}, {"beta", 0.1}}, {{"mode", "dapo"}, {"kl", "k1"}}}},
+          {"d1", "dipo", "dipo", {{"token_weights", "transition"}}, {{{"norm", "sum"}}, {{"norm", "token"}}}},
+          {"tracerl", "dipo", "dipo", {{"token_weights", "transition"}}, {{}, {{"norm", "length"}}}},
+          {"ebpo", "ebpo", "ebpo", {{"num_mc", std::int64_t{2}}}, of_elbos},
+          {"gdpo", "ebpo", "ebpo", {{"num_mc", std::int64_t{2}}}, {{}}},
+          {"bgpo", "ebpo", "ebpo", {{"num_mc", std::int64_t{2}}}, {{}}},
+          {"vrpo", "ebpo", "ebpo", {{"num_mc", std::int64_t{2}}}, {{}}},
           {"bgpo", "rldf", "random_masking", {}, {{}, {{"divide_by_length", true}, {"clip", 0.2}}}},
           {"vrpo", "vrpo", "vrpo", {}, {{}, {{"beta", 0.7}}}}};
 }
@@ -255,10 +269,13 @@ TEST(LossLaws, ViewsAreCoupledWhereALossAddsThemUpFirst) {
   EXPECT_EQ(coupling("tracerl", {{"weighting", "response"}}), Coupling::kResponse);
   EXPECT_EQ(coupling("coupled_grpo", {}), Coupling::kResponse);
   EXPECT_EQ(coupling("espo", {}), Coupling::kResponse);
+  EXPECT_EQ(coupling("ebpo", {}), Coupling::kResponse);
+  EXPECT_EQ(coupling("dipo", {}), Coupling::kView);
+  EXPECT_EQ(coupling("dipo", {{"mode", "dapo"}}), Coupling::kBatch);
 }
 
 TEST(LossLaws, AReferenceIsAskedForOnlyWhereTheKlCounts) {
-  for (const char* name : {"rldf", "d1", "tracerl", "coupled_grpo", "espo", "gdpo", "agrpo"}) {
+  for (const char* name : {"rldf", "d1", "tracerl", "coupled_grpo", "espo", "gdpo", "agrpo", "dipo", "ebpo"}) {
     for (const double beta : {0.0, 0.01}) {
       LossNeeds needs;
       test::create<LossEstimator>(name, name, {{"beta", beta}})->needs(needs);

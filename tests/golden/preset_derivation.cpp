@@ -273,16 +273,11 @@ Settings coupled_grpo(const Original& o) {
 // Originals with trainers of their own.
 
 /// Rows an update: those of a device, accumulated, of all devices. A cosine that ends where it began is a constant.
-Settings tracerl(const Original& o) {
-  demand(o.text("training.method") == "TraceRL", "another method");
+Settings tracerl_trainer(const Original& o) {
   demand(o.text("lr_scheduler.scheduler") == "cosine" && o.number("lr_scheduler.min_lr_scale") == 1, "a real schedule");
-  const std::string strategy = o.text("rollout.remasking_strategy");
-  demand(strategy.starts_with("low_confidence_"), strategy);
-  Settings s = {
+  return {
       {"algorithm.masking.shrink", o.integer("training.shrink")},
       {"algorithm.masking.post_num", o.integer("training.post_num")},
-      {"algorithm.loss.norm", "targets"s},
-      {"algorithm.loss.kl_norm", "sum"s},
       {"algorithm.loss.weighting", "rows"s},
       {"algorithm.loss.eps_low", o.number("training.eps")},
       {"algorithm.loss.eps_high", o.number("training.eps")},
@@ -312,6 +307,53 @@ Settings tracerl(const Original& o) {
       {"train.epsilon", o.number("optimizer.epsilon")},
       {"train.weight_decay", o.number("optimizer.weight_decay")},
       {"train.gradient_clip", o.number("training.max_grad_norm")},
+  };
+}
+
+/// What follows from any original that decodes by blocks in as many steps as they have positions, dynamically.
+Settings block_decoder(const Original& o, const std::string& prefix = "") {
+  Settings s = {
+      {"rollout.block", o.integer(prefix + (prefix.empty() && o.has("block_length") ? "block_length" : "block_size"))},
+      {"rollout.schedule", "dynamic"s},
+      {"rollout.remasking", "low_confidence"s},
+      {"rollout.temperature", o.number(prefix + "temperature")},
+      {"rollout.early_stop", true}};
+  if (const auto k = o.integer(prefix + "top_k"); k > 0) {
+    s["rollout.top_k"] = k;
+    s["rollout.confidence_of"] = "draw"s;
+  }
+  return s;
+}
+
+/// TraceRL for block models: a step of each block a view, its sums divided by the length.
+Settings tracerl_on_blocks(const Original& o) {
+  demand(o.text("training.method") == "TraceRL", "another method");
+  demand(o.text("rollout.remasking_strategy") == "low_confidence_dynamic", "another strategy");
+  demand(o.integer("rollout.denoising_steps_per_block") == o.integer("rollout.block_size"),
+         "fewer steps than positions");
+  Settings s = merged({block_decoder(o, "rollout."), tracerl_trainer(o)});
+  s["rollout.length"] = o.integer("rollout.max_token");
+  s["rollout.threshold"] = o.number("rollout.dynamic_threshold");
+  s["algorithm.loss.norm"] = s["algorithm.loss.kl_norm"] = "length"s;
+  s["algorithm.loss.logratio_clamp"] = 10.0;
+  if (!o.has("training.gam")) return s;
+  s.merge(Settings{{"value.enabled", true},
+                   {"value.gamma", o.number("training.gam")},
+                   {"value.lambda", o.number("training.lam")},
+                   {"value.norm", "length"s},
+                   {"value.learning_rate", o.number("optimizer.value_learning_rate")}});
+  return s;
+}
+
+Settings tracerl(const Original& o) {
+  if (o.has("rollout.max_token")) return tracerl_on_blocks(o);
+  demand(o.text("training.method") == "TraceRL", "another method");
+  const std::string strategy = o.text("rollout.remasking_strategy");
+  demand(strategy.starts_with("low_confidence_"), strategy);
+  Settings s = tracerl_trainer(o);
+  s.merge(Settings{
+      {"algorithm.loss.norm", "targets"s},
+      {"algorithm.loss.kl_norm", "sum"s},
       {"rollout.length", o.integer("rollout.max_gen_length")},
       {"rollout.steps", o.integer("rollout.steps")},
       {"rollout.block", o.integer("rollout.block_size")},
@@ -320,13 +362,74 @@ Settings tracerl(const Original& o) {
       {"rollout.remasking", "low_confidence"s},
       {"rollout.temperature", o.number("rollout.temperature")},
       {"rollout.after_end", "kept"s},
-  };
+  });
   if (o.has("rollout.top_p")) {
     s["rollout.top_p"] = o.number("rollout.top_p");
     s["rollout.confidence_of"] = "draw"s;  // as all samplers that cut
   }
   if (o.has("rollout.top_k")) s["rollout.top_k"] = o.integer("rollout.top_k");
   return s;
+}
+
+/// 0.08 more above is in the original's code. A mini-batch is of tasks.
+Settings dipo(const Original& o) {
+  demand(o.integer("mini_batch_size") == o.integer("num_task_per_step"), "several updates of a rollout");
+  demand(o.text("remasking_strategy") == "low_confidence_dynamic", "another strategy");
+  demand(o.integer("denoising_steps_per_block") == o.integer("block_size"), "fewer steps than positions");
+  return merged({block_decoder(o),
+                 {{"algorithm.masking.shrink", o.integer("shrink")},
+                  {"algorithm.loss.mode", o.text("script")},
+                  {"algorithm.loss.eps_low", o.number("eps")},
+                  {"algorithm.loss.eps_high", o.number("eps") + 0.08},
+                  {"algorithm.loss.logratio_clamp", 10.0},
+                  {"algorithm.loss.beta", o.number("beta")},
+                  {"algorithm.loss.kl", o.flag("use_kl_estimator_k3") ? "k3"s : "k1"s},
+                  {"reference.policy", "frozen"s},
+                  {"advantage.baseline", "mean"s},
+                  {"advantage.std", "population"s},
+                  {"advantage.std_floor", 0.0},
+                  {"advantage.std_epsilon", 0.0},
+                  {"filter.require_variance", true},
+                  {"filter.max_groups", std::int64_t{0}},
+                  {"filter.fill", "none"s},
+                  {"train.prompts_per_step", o.integer("num_task_per_step")},
+                  {"train.group_size", o.integer("num_response_per_task")},
+                  {"train.inner_iterations", o.integer("num_iterations")},
+                  {"train.learning_rate", o.number("learning_rate")},
+                  {"train.warmup_steps", o.integer("warmup_steps")},
+                  {"rollout.length", o.integer("max_token")},
+                  {"rollout.threshold", o.number("dynamic_threshold")}}});
+}
+
+/// DARE's scripts for block models.
+Settings dare_on_blocks(const Original& o) {
+  demand(!o.flag("use_kl_loss"), "a KL");
+  return merged({block_decoder(o),
+                 unfiltered("mean", "sample", 1e-6),
+                 {{"train.prompts_per_step", o.integer("batch_size")},
+                  {"train.group_size", o.integer("n_rollout")},
+                  {"train.inner_iterations", std::int64_t{1}},
+                  {"train.learning_rate", o.number("lr")},
+                  {"train.weight_decay", o.number("weight_decay")},
+                  {"rollout.length", o.integer("max_response_length")},
+                  {"rollout.threshold", o.number("threshold")}}});
+}
+
+Settings clipped_without_kl(const Original& o) {
+  return {{"algorithm.loss.eps_low", o.number("clip_ratio")},
+          {"algorithm.loss.eps_high", o.number("clip_ratio")},
+          {"algorithm.loss.beta", 0.0}};
+}
+
+Settings ebpo(const Original& o) {
+  return merged({dare_on_blocks(o), clipped_without_kl(o), {{"algorithm.masking.num_mc", o.integer("mc_num")}}});
+}
+
+Settings cj_grpo(const Original& o) {
+  demand(o.integer("mc_num") == 1, "several draws of a trajectory");
+  return merged({dare_on_blocks(o),
+                 clipped_without_kl(o),
+                 {{"algorithm.masking.token_weights", "transition"s}, {"algorithm.loss.norm", "sum"s}}});
 }
 
 /// What only the released code does: it judges what stands behind the end, keeps `batch_size_lm` groups of every
@@ -411,6 +514,15 @@ Settings mdpo(const Original& o) {
 
 /// What the paper states, and over it what the released code has.
 Settings bgpo(const Original& o) {
+  if (o.has("n_rollout")) {
+    return merged({dare_on_blocks(o),
+                   {{"algorithm.masking.num_t", o.integer("mc_num")},
+                    {"algorithm.masking.num_masks", std::int64_t{1}},
+                    {"algorithm.masking.spacing", "even"s},
+                    {"algorithm.loss.divide_by_length", true},
+                    {"algorithm.loss.clip", o.number("clip_ratio")},
+                    {"algorithm.loss.dual_clip", 3.0}}});
+  }
   const std::int64_t masks = o.integer("mc_num"), group = o.integer("group_size");
   Settings s = {{"algorithm.masking.num_t", masks},
                 {"algorithm.masking.num_masks", std::int64_t{1}},
@@ -484,9 +596,9 @@ std::vector<std::string> Original::unread() const {
 
 Settings derived_settings(const std::string& algorithm, const Original& original) {
   static const std::map<std::string, std::function<Settings(const Original&)>> rules = {
-      {"d1", d1},     {"wd1", wd1},         {"spg", spg}, {"espo", espo},   {"coupled_grpo", coupled_grpo},
-      {"rldf", rldf}, {"tracerl", tracerl}, {"d2", d2},   {"agrpo", agrpo}, {"gdpo", gdpo},
-      {"mdpo", mdpo}, {"bgpo", bgpo}};
+      {"d1", d1},     {"wd1", wd1},         {"spg", spg},   {"espo", espo},   {"coupled_grpo", coupled_grpo},
+      {"rldf", rldf}, {"tracerl", tracerl}, {"d2", d2},     {"agrpo", agrpo}, {"gdpo", gdpo},
+      {"mdpo", mdpo}, {"bgpo", bgpo},       {"dipo", dipo}, {"ebpo", ebpo},   {"cj_grpo", cj_grpo}};
   const auto rule = rules.find(algorithm);
   if (rule == rules.end()) throw std::runtime_error("no rule for algorithm " + algorithm);
   return rule->second(original);

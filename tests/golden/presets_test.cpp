@@ -20,8 +20,8 @@ struct Checked {
 
 std::vector<Checked> all_presets() {
   std::vector<Checked> all;
-  for (const char* plugin :
-       {"rldf", "d1", "espo", "tracerl", "coupled_grpo", "wd1", "spg", "d2", "agrpo", "gdpo", "mdpo", "bgpo"}) {
+  for (const char* plugin : {"rldf", "d1", "espo", "tracerl", "coupled_grpo", "wd1", "spg", "d2", "agrpo", "gdpo",
+                             "mdpo", "bgpo", "dipo", "ebpo", "cj_grpo"}) {
     for (const Algorithm& algorithm : test::load_plugin(plugin).algorithms()) {
       for (const AlgorithmPreset& file : algorithm.presets) {
         const Preset preset = read_preset(algorithm, file);
@@ -108,6 +108,9 @@ TEST(Presets, BatchesAreCountedOverDevices) {
   EXPECT_EQ(derived("tracerl", "rl_dream", "train.views_per_update"), 2048);
   EXPECT_EQ(derived("tracerl", "multinode_rl_llada", "train.views_per_update"), 2048);
   EXPECT_EQ(derived("tracerl", "multinode_rl_dream", "train.views_per_update"), 2048);
+  EXPECT_EQ(derived("tracerl", "rl_sdar", "train.views_per_update"), 256);
+  EXPECT_EQ(derived("tracerl", "multinode_rl_sdar", "train.views_per_update"), 256);
+  EXPECT_EQ(derived("tracerl", "rl_trado_with_value", "train.views_per_update"), 128);
   EXPECT_EQ(derived("rldf", "rldf_release_8_devices", "train.prompts_per_step"), 64);
   EXPECT_EQ(derived("rldf", "rldf_release_8_devices", "filter.max_groups"), 32);
 }

@@ -70,6 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
                       ShippedLoss{"coupled_grpo", {{"beta", 0.0}}}, ShippedLoss{"espo", {{"beta", 0.0}}},
                       ShippedLoss{"espo", {{"beta", 0.0}, {"length", "valid"}}}, ShippedLoss{"spg", {}},
                       ShippedLoss{"spg", {{"negative", "elbo"}}}, ShippedLoss{"wd1", {}}, ShippedLoss{"agrpo", {}},
-                      ShippedLoss{"gdpo", {{"beta", 0.0}}}, ShippedLoss{"bgpo", {}}, ShippedLoss{"vrpo", {}}));
+                      ShippedLoss{"gdpo", {{"beta", 0.0}}}, ShippedLoss{"bgpo", {}}, ShippedLoss{"vrpo", {}},
+                      ShippedLoss{"dipo", {}}, ShippedLoss{"ebpo", {}}));
 
 }  // namespace drift::token_advantages_test
