@@ -150,7 +150,7 @@ class MemoryPlanner {
       add(phases, "evaluation", rollout_bytes(work.evaluation, work.longest_prompt, work.evaluated_at_once),
           "likewise, evaluation.batch_size at a time");
     }
-    const std::int64_t sequence = work.longest_prompt + work.response_length;
+    const std::int64_t sequence = work.longest_prompt + work.response_length + work.copied_tokens;
     if (work.needs.reference || work.needs.old) {
       add(phases, "scores", score_bytes(work.rows, sequence), "activations of one block, without gradients");
     }

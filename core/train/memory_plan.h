@@ -65,6 +65,7 @@ struct MemoryWork {
   LossNeeds needs;
   std::int64_t longest_prompt = 0;
   std::int64_t response_length = 0;
+  std::int64_t copied_tokens = 0;      ///< of a row beyond prompt and response: noisy blocks, in a model with blocks
   std::int64_t responses = 0;          ///< of a step
   std::int64_t evaluated_at_once = 0;  ///< responses
   std::int64_t rows = 0;               ///< of the largest optimizer step: distinct masked sequences

@@ -96,7 +96,7 @@ class UpdatePlanner {
   UpdateCost cost(const Trajectories& imagined, const MaskPlan& plan, bool first) {
     const auto train = config_.get<TrainSettings>();
     const bool has_reference = largest_.needs.reference && config_.get<ReferenceSettings>().kind != ReferenceKind::kOld;
-    const std::int64_t sequence = imagined.prompts.tokens_BP.size(1) + imagined.tokens_BL.size(1);
+    const std::int64_t text = imagined.prompts.tokens_BP.size(1) + imagined.tokens_BL.size(1);
     const std::int64_t budget = train.memory_budget;
     const Coupling coupling = checked_coupling(*components_.loss);
     UpdateCost cost;
@@ -104,8 +104,11 @@ class UpdatePlanner {
     cost.scored_tokens = plan.target_FL.sum().item<std::int64_t>();
     for (const Views& views : views_of_steps(plan, coupling, train.views_per_update)) {
       const MaskPlan of_step = select_views(plan, views, at::kCPU);
-      const std::int64_t rows = ViewRows(Ranks(), model_.traits(), imagined, of_step, all_views(of_step)).count();
+      const std::int64_t rows =
+          ViewRows(Ranks(), model_.traits(), imagined, of_step, all_views(of_step), kTokensPerForward).count();
+      const std::int64_t sequence = row_tokens(model_.traits(), imagined, of_step);
       const auto scored = of_step.target_FL.sum().item<std::int64_t>();
+      largest_.copied_tokens = std::max(largest_.copied_tokens, sequence - text);
       largest_.rows = std::max(largest_.rows, rows);
       largest_.scored_tokens = std::max(largest_.scored_tokens, scored);
       bool scores_first = false;

@@ -91,7 +91,8 @@ class GradientComputation {
   }
 
   /// Log-probabilities first, then some rows after others with their graphs.
-  void two_pass(const UpdatePass& pass, const ViewRows& rows, bool is_last) {
+  /// @param sequence  tokens of the rows that the pass counts
+  void two_pass(const UpdatePass& pass, const ViewRows& rows, std::int64_t sequence, bool is_last) {
     result_.two_pass = true;
     result_.rows += 2 * rows.count();
     result_.backward_rows += rows.count();
@@ -99,7 +100,8 @@ class GradientComputation {
     timed(result_.seconds.forward,
           [&] { scores = score_rows(ranks_, model_, rows, loss_.needs().entropy, batch_.adapters); });
     const auto gradient = loss_.evaluate(rows.views(), scores);
-    const std::int64_t at_once = std::max<std::int64_t>(1, pass.rows_at_once / workers_);
+    const std::int64_t rows_at_once = pass.rows_at_once * sequence / std::max(sequence, rows.sequence());
+    const std::int64_t at_once = std::max<std::int64_t>(1, rows_at_once / workers_);
     // The ranks that have fewer rows take part in the rounds of the others. The first one has the most.
     const std::int64_t most_rows = (rows.count() + ranks_.size() - 1) / ranks_.size();
     std::int64_t rounds = divides_gradients_ ? (most_rows + at_once - 1) / at_once : 0;
@@ -250,14 +252,16 @@ class GradientComputation {
 
 PolicyGradient policy_gradient(Ranks& ranks, const Model& model, const LossEstimator& loss, const UpdateBatch& batch,
                                std::int64_t memory_budget, Shard shard) {
-  const std::int64_t sequence = batch.trajectories.prompts.tokens_BP.size(1) + batch.trajectories.tokens_BL.size(1);
+  const std::int64_t sequence = row_tokens(model.traits(), batch.trajectories, batch.plan);
   const auto memory = divide_memory(model, sequence, batch.plan.target_FL.sum().item<std::int64_t>(), memory_budget);
   GradientComputation computation(ranks, model, loss, batch, memory, shard);
   const auto passes = plan_passes(batch.plan, checked_coupling(loss), memory, ranks.size());
   for (const UpdatePass& pass : passes) {
-    const ViewRows rows(ranks, model.traits(), batch.trajectories, batch.plan, pass.views());
+    // What dropout leaves out of a row is a function of the row, which must not be one of the pass.
+    const std::int64_t most_tokens = batch.adapters.dropout ? 0 : pass.most_tokens(sequence);
+    const ViewRows rows(ranks, model.traits(), batch.trajectories, batch.plan, pass.views(), most_tokens);
     const bool is_last = &pass == &passes.back();
-    pass.scores_first ? computation.two_pass(pass, rows, is_last) : computation.one_pass(pass, rows, is_last);
+    pass.scores_first ? computation.two_pass(pass, rows, sequence, is_last) : computation.one_pass(pass, rows, is_last);
   }
   return computation.finish();
 }

@@ -16,8 +16,6 @@
 namespace drift {
 namespace {
 
-// Rows of one forward without gradients: full-speed products, activations of a layer in cache.
-constexpr std::int64_t kTokensPerForward = 8192;
 // Hidden rows that the LM head computes at a time.
 constexpr std::int64_t kHiddenRows = 1024;
 // Parameters whose gradient is small compared with the activations of a step, however many workers have one.
@@ -63,7 +61,8 @@ PolicyScores score_rows(Ranks& ranks, const Model& model, const ViewRows& rows, 
 
 PolicyScores score_views(Ranks& ranks, const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
                          const Views& views, bool want_entropy, const RowAdapters& adapters) {
-  return score_rows(ranks, model, ViewRows(ranks, model.traits(), trajectories, plan, views), want_entropy, adapters);
+  return score_rows(ranks, model, ViewRows(ranks, model.traits(), trajectories, plan, views, kTokensPerForward),
+                    want_entropy, adapters);
 }
 
 std::int64_t rows_of_a_forward(std::int64_t sequence) {

@@ -42,6 +42,10 @@ PolicyScores score_rows(Ranks& ranks, const Model& model, const ViewRows& rows, 
 PolicyScores score_views(Ranks& ranks, const Model& model, const Trajectories& trajectories, const MaskPlan& plan,
                          const Views& views, bool want_entropy, const RowAdapters& adapters = {});
 
+/// Tokens of one forward without gradients: rows at full speed, activations of a layer in cache. Also of a row that
+/// several views share (ViewRows).
+inline constexpr std::int64_t kTokensPerForward = 8192;
+
 /// Rows of one forward without gradients, of one worker.
 std::int64_t rows_of_a_forward(std::int64_t sequence);
 

@@ -87,7 +87,8 @@ void PolicyUpdate::score(bool unchanged_weights, UpdateBatch& batch, Sum& sum) c
   const bool scores_old = (needs_.old || batch.reference_is_old_policy) && (!unchanged_weights || entropy_of_old);
   const bool scores_reference = needs_.reference && !batch.reference_is_old_policy;
   if (!scores_old && !scores_reference) return;
-  const ViewRows rows(ranks_, model_.traits(), batch.trajectories, batch.plan, all_views(batch.plan));
+  const ViewRows rows(ranks_, model_.traits(), batch.trajectories, batch.plan, all_views(batch.plan),
+                      kTokensPerForward);
   if (scores_old) {
     const PhaseTimer timer;
     batch.old_policy = score_rows(ranks_, model_, rows, entropy_of_old);
@@ -148,6 +149,7 @@ void LossTreatment::add(const Views& views, const at::Tensor& gradient_NL, bool 
 
 MaskPlan draw_plan(const MaskingStrategy& masking, const Trajectories& responses, const ModelTraits& traits,
                    const PlanDraw& draw) {
+  require_for_blocks(masking, traits);
   MaskingInput input;
   input.trajectories = &responses;
   input.random = draw.random;

@@ -105,6 +105,7 @@ struct PlanDraw {
 };
 
 /// The strategy's plan for these responses.
+/// @throws Error if it has none for such a model
 MaskPlan draw_plan(const MaskingStrategy& masking, const Trajectories& responses, const ModelTraits& traits,
                    const PlanDraw& draw);
 

@@ -4,12 +4,9 @@
 #include <core/update/update_batch.h>
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/all.h>
-#include <ATen/ops/amin.h>
 #include <ATen/ops/any.h>
-#include <ATen/ops/full_like.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,25 +14,60 @@
 #include <vector>
 
 namespace drift {
-at::Tensor scored_when_committed(const Trajectories& trajectories, const MaskPlan& plan) {
-  const auto step_FL = trajectories.step_BL.index_select(0, plan.response_F);
-  const auto never_FL = at::full_like(step_FL, std::numeric_limits<std::int32_t>::max());
-  const auto is_committed_FL = step_FL >= 0;
-  // The denoising step whose state the masks may show: the first of those that committed a masked position.
-  const auto shown_F1 = at::where(plan.masked_FL.logical_and(is_committed_FL), step_FL, never_FL).amin(1, true);
-  // Masked is what was committed then or later, or never.
-  auto shows_state_F1 = (plan.masked_FL == is_committed_FL.logical_not().logical_or(step_FL >= shown_F1)).all(1, true);
-  // A view that changes more than the response's masks shows no state of the rollout.
-  if (plan.prompt_masked_FP.defined()) shows_state_F1.logical_and_(plan.prompt_masked_FP.any(1, true).logical_not());
-  if (plan.attended_FL.defined()) shows_state_F1.logical_and_(plan.attended_FL.all(1, true));
-  return plan.target_FL.logical_and(step_FL == shown_F1).logical_and(shows_state_F1);
+namespace {
+
+constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();
+
+/// Of positions [begin, end) of a view, if its masks show one of their states: the denoising step that follows; else
+/// kNever. Masked is what was committed then or later, or never.
+std::int32_t shown_step(const std::int32_t* step, const bool* masked, std::int64_t begin, std::int64_t end) {
+  std::int32_t shown = kNever;
+  for (std::int64_t i = begin; i < end; ++i) {
+    if (masked[i] && step[i] >= 0) shown = std::min(shown, step[i]);
+  }
+  for (std::int64_t i = begin; i < end; ++i) {
+    if (masked[i] != (step[i] < 0 || step[i] >= shown)) return kNever;
+  }
+  return shown;
+}
+
+}  // namespace
+
+at::Tensor scored_when_committed(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan) {
+  const std::int64_t views = plan.response_F.size(0), length = plan.target_FL.size(1);
+  const auto scored_FL = at::zeros({views, length}, at::kBool);
+  for (std::int64_t f = 0; f < views; ++f) {
+    // A view that changes more than the response's masks shows no state of the rollout.
+    if (plan.prompt_masked_FP.defined() && plan.prompt_masked_FP[f].any().item<bool>()) continue;
+    if (plan.attended_FL.defined() && !plan.attended_FL[f].all().item<bool>()) continue;
+    const std::int64_t b = plan.response_F.const_data_ptr<std::int64_t>()[f];
+    const std::int32_t* const step = trajectories.step_BL.const_data_ptr<std::int32_t>() + b * length;
+    const bool* const masked = plan.masked_FL.const_data_ptr<bool>() + f * length;
+    const bool* const target = plan.target_FL.const_data_ptr<bool>() + f * length;
+    const auto show = [&](std::int64_t begin, std::int64_t end) {
+      const std::int32_t shown = shown_step(step, masked, begin, end);
+      for (std::int64_t i = begin; i < end; ++i)
+        scored_FL.data_ptr<bool>()[f * length + i] = target[i] && shown != kNever && step[i] == shown;
+    };
+    if (traits.block_size == 0) {
+      show(0, length);
+      continue;
+    }
+    // Decoding saw blocks that count from the text's first token.
+    const BlockText seen(traits.block_size, trajectories, BlockOrigin::kText, b);
+    const BlockText text(traits.block_size, trajectories, plan.block_origin, b);
+    if (text.begin(text.block(text.length - 1)) != seen.begin(seen.block(seen.length - 1))) continue;
+    for (std::int64_t t = text.prompt; t < text.length; t = text.end(text.block(t)))
+      show(t - text.prompt, text.end(text.block(t)) - text.prompt);
+  }
+  return scored_FL;
 }
 
 RolloutCorrection rollout_correction(Ranks& ranks, const Model& model, const Trajectories& trajectories,
                                      const MaskPlan& plan, double cap) {
   RolloutCorrection correction;
   correction.weight_BL = at::ones(trajectories.tokens_BL.sizes(), at::kFloat);
-  const auto scored_FL = scored_when_committed(trajectories, plan);
+  const auto scored_FL = scored_when_committed(model.traits(), trajectories, plan);
   std::vector<std::int64_t> views;
   for (const std::int64_t f : all_views(plan)) {
     if (scored_FL[f].any().item<bool>()) views.push_back(f);

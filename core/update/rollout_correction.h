@@ -29,6 +29,6 @@ RolloutCorrection rollout_correction(Ranks& ranks, const Model& model, const Tra
 
 /// bool [F, L]: targets of a view that shows exactly the state that committed them. Found by comparison: a strategy
 /// that draws its masks does not know, and PlanBuilder::score() by default calls all targets committed.
-at::Tensor scored_when_committed(const Trajectories& trajectories, const MaskPlan& plan);
+at::Tensor scored_when_committed(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan);
 
 }  // namespace drift

@@ -64,6 +64,10 @@ Views UpdatePass::views() const {
   return all;
 }
 
+std::int64_t UpdatePass::most_tokens(std::int64_t sequence) const {
+  return std::min(kTokensPerForward, rows_at_once * sequence);
+}
+
 std::vector<UpdatePass> plan_passes(const MaskPlan& plan, Coupling coupling, const UpdateMemory& memory,
                                     std::int64_t ranks) {
   // Each rank has as many of the rows, of which there are at most as many as views.

@@ -18,6 +18,7 @@ struct UpdateMemory {
   std::int64_t logit_rows = 1;       ///< hidden rows whose logits are held
 };
 
+/// @param sequence  tokens of a view's row: row_tokens()
 /// @param scored_tokens  of all views
 /// @param memory_budget  bytes
 UpdateMemory divide_memory(const Model& model, std::int64_t sequence, std::int64_t scored_tokens,
@@ -34,6 +35,9 @@ struct UpdatePass {
   std::int64_t rows_at_once = 0;  ///< rows whose graphs are alive together, on each rank
 
   Views views() const;
+
+  /// Of a row that several views share, where a view's own has `sequence` tokens.
+  std::int64_t most_tokens(std::int64_t sequence) const;
 };
 
 /// All views of a plan in passes that fit, each of them on all ranks together. A unit that needs more memory costs as

@@ -100,7 +100,7 @@ ValueModel::ValueModel(Ranks& ranks, const ValueSettings& settings, Loaded<Model
 
 at::Tensor ValueModel::estimate(const Trajectories& trajectories, const MaskPlan& plan) const {
   const at::NoGradGuard no_gradient;
-  const ViewRows rows(ranks_, model_->traits(), trajectories, plan, all_views(plan));
+  const ViewRows rows(ranks_, model_->traits(), trajectories, plan, all_views(plan), kTokensPerForward);
   const auto device = model_->device();
   const auto value_FL = at::zeros({plan.response_F.size(0), rows.length()},
                                   at::TensorOptions(at::toOpMathType(model_->dtype())).device(device));
@@ -130,7 +130,7 @@ double ValueModel::train(const Trajectories& trajectories, const MaskPlan& plan,
 
 /// Adds the loss of the step to `loss`.
 std::vector<at::Tensor> ValueModel::gradients(const Trajectories& trajectories, const Step& step, double& loss) const {
-  const std::int64_t sequence = trajectories.prompts.tokens_BP.size(1) + trajectories.tokens_BL.size(1);
+  const std::int64_t sequence = row_tokens(model_->traits(), trajectories, step.plan);
   const auto device = model_->device();
   const std::int64_t workers = scoring_workers(*model_, device.is_cpu());
   std::vector<at::Tensor> tensors;
@@ -143,7 +143,7 @@ std::vector<at::Tensor> ValueModel::gradients(const Trajectories& trajectories, 
   const auto memory =
       divide_memory(*model_, sequence, step.plan.target_FL.sum().item<std::int64_t>(), settings_.memory_budget);
   for (const UpdatePass& pass : plan_passes(step.plan, Coupling::kView, memory, ranks_.size())) {
-    const ViewRows rows(ranks_, model_->traits(), trajectories, step.plan, pass.views());
+    const ViewRows rows(ranks_, model_->traits(), trajectories, step.plan, pass.views(), pass.most_tokens(sequence));
     const auto of_views = [&](const at::Tensor& all_FL) {
       return on_device(all_FL.index_select(0, index_tensor(rows.views())), device).view({-1});
     };

@@ -45,12 +45,23 @@ at::Tensor padding(const at::Tensor& key_mask_BS) {
 }  // namespace
 
 ViewRows::ViewRows(const Ranks& ranks, const ModelTraits& traits, const Trajectories& trajectories,
-                   const MaskPlan& plan, Views views)
+                   const MaskPlan& plan, Views views, std::int64_t most_tokens)
     : views_(std::move(views)),
       prompt_(trajectories.prompts.tokens_BP.size(1)),
       length_(trajectories.tokens_BL.size(1)),
       prediction_row_(traits.prediction_row),
-      first_scored_at_own_row_(traits.first_scored_at_own_row) {
+      first_scored_at_own_row_(traits.first_scored_at_own_row),
+      has_blocks_(traits.block_size > 0),
+      first_own_(static_cast<std::size_t>(ranks.rank())),
+      stride_(static_cast<std::size_t>(ranks.size())) {
+  if (has_blocks_) {
+    make_block_rows(block_rows(traits, trajectories, plan, views_, most_tokens));
+  } else {
+    make_rows(traits, trajectories, plan);
+  }
+}
+
+void ViewRows::make_rows(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan) {
   const Prompts& prompts = trajectories.prompts;
   const auto view_V = index_tensor(views_), response_V = plan.response_F.index_select(0, view_V);
   const auto masked = [&](const at::Tensor& tokens_B, const at::Tensor& masked_F) {
@@ -84,12 +95,12 @@ ViewRows::ViewRows(const Ranks& ranks, const ModelTraits& traits, const Trajecto
   }
   for (auto& targets : targets_) std::ranges::stable_sort(targets, {}, &RowTarget::position);
 
-  first_own_ = static_cast<std::size_t>(ranks.rank());
-  stride_ = static_cast<std::size_t>(ranks.size());
   std::vector<std::int64_t> own;
   for (std::size_t r = first_own_; r < first_view.size(); r += stride_) own.push_back(first_view[r]);
   const auto own_R = index_tensor(own);
-  tokens_RS_ = context_VC.narrow(1, 0, prompt_ + length_).index_select(0, own_R);
+  sequence_ = prompt_ + length_;
+  own_count_ = std::ssize(own);
+  tokens_RS_ = context_VC.narrow(1, 0, sequence_).index_select(0, own_R);
   has_padding_ = prompts.mask_BP.defined() && !prompts.mask_BP.all().item<bool>();
   if (!has_padding_ && !plan.attended_FL.defined()) return;
   const auto response_R = response_V.index_select(0, own_R);
@@ -99,28 +110,47 @@ ViewRows::ViewRows(const Ranks& ranks, const ModelTraits& traits, const Trajecto
   key_mask_RS_ = at::cat({prompt_mask_BP.index_select(0, response_R), attended_RL}, 1);
 }
 
+void ViewRows::make_block_rows(std::vector<BlockRow> rows) {
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    targets_.push_back(std::move(rows[r].targets));
+    sequence_ = std::max(sequence_, std::ssize(rows[r].tokens));
+    if (r % stride_ == first_own_) blocks_.push_back(std::move(rows[r]));
+  }
+  own_count_ = std::ssize(blocks_);
+}
+
 RowBatch ViewRows::batch(std::int64_t begin, std::int64_t end, at::Device device, const RowAdapters& adapters) const {
+  RowBatch batch;
+  std::int64_t width = sequence_;
+  if (has_blocks_) {
+    const auto rows =
+        at::ArrayRef<BlockRow>(blocks_).slice(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+    put_rows(rows, device, batch.forward);
+    width = batch.forward.tokens_BS.size(1);
+  }
   const std::int64_t before = prediction_row_ == PredictionRow::kPrevious ? 1 : 0;
   const auto predicting_row = [&](std::int64_t position) {
-    return position == 0 && first_scored_at_own_row_ ? 0 : position - before;
+    if (has_blocks_) return position;
+    return prompt_ + (position == 0 && first_scored_at_own_row_ ? 0 : position - before);
   };
-  RowBatch batch;
   std::vector<std::int64_t> hidden, dropout_keys;
   for (std::int64_t r = begin; r < end; ++r) {
     std::int64_t last_position = -1;
     for (const RowTarget& target : targets_[first_own_ + static_cast<std::size_t>(r) * stride_]) {
-      if (target.position != last_position)
-        hidden.push_back((r - begin) * sequence() + prompt_ + predicting_row(target.position));
+      if (target.position != last_position) hidden.push_back((r - begin) * width + predicting_row(target.position));
       last_position = target.position;
       batch.scored.push_back({std::ssize(hidden) - 1, target.token, target.flat});
     }
     if (adapters.dropout) dropout_keys.push_back(dropout_key(r, *adapters.dropout));
   }
   batch.hidden_rows = std::ssize(hidden);
-  const at::ArrayRef<std::int64_t> tokens(tokens_RS_.const_data_ptr<std::int64_t>() + begin * sequence(),
-                                          static_cast<std::size_t>((end - begin) * sequence()));
+  at::ArrayRef<std::int64_t> tokens;
+  if (!has_blocks_) {
+    tokens = {tokens_RS_.const_data_ptr<std::int64_t>() + begin * width,
+              static_cast<std::size_t>((end - begin) * width)};
+  }
   const auto there = index_tensors({tokens, hidden, dropout_keys}, device);
-  batch.forward.tokens_BS = there[0].view({end - begin, sequence()});
+  if (!has_blocks_) batch.forward.tokens_BS = there[0].view({end - begin, width});
   batch.forward.rows_N = there[1];
   if (key_mask_RS_.defined()) {
     const auto key_mask_BS = key_mask_RS_.narrow(0, begin, end - begin);
@@ -134,19 +164,29 @@ RowBatch ViewRows::batch(std::int64_t begin, std::int64_t end, at::Device device
   return batch;
 }
 
-/// From FNV-1a of the row's tokens, without the padding on the left.
+/// From FNV-1a of the row's tokens, without the padding on the left; with blocks, of their positions, too.
 std::int64_t ViewRows::dropout_key(std::int64_t row, const RandomStream& dropout) const {
-  const std::int64_t* const tokens = tokens_RS_.const_data_ptr<std::int64_t>() + row * sequence();
-  std::int64_t first = 0;
-  if (key_mask_RS_.defined()) {
-    const bool* const mask = key_mask_RS_.const_data_ptr<bool>() + row * sequence();
-    first = std::find(mask, mask + prompt_, true) - mask;
-  }
   std::uint64_t hash = 0xCBF29CE484222325;
-  for (std::int64_t i = first; i < sequence(); ++i)
-    hash = (hash ^ static_cast<std::uint64_t>(tokens[i])) * 0x100000001B3;
+  const auto add = [&](std::int64_t number) { hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x100000001B3; };
+  if (has_blocks_) {
+    const BlockRow& own = blocks_[static_cast<std::size_t>(row)];
+    for (std::size_t i = 0; i < own.tokens.size(); ++i) add(own.tokens[i]), add(own.positions[i]);
+  } else {
+    const std::int64_t* const tokens = tokens_RS_.const_data_ptr<std::int64_t>() + row * sequence();
+    std::int64_t first = 0;
+    if (key_mask_RS_.defined()) {
+      const bool* const mask = key_mask_RS_.const_data_ptr<bool>() + row * sequence();
+      first = std::find(mask, mask + prompt_, true) - mask;
+    }
+    for (std::int64_t i = first; i < sequence(); ++i) add(tokens[i]);
+  }
   const RandomPoint point{0, static_cast<std::int64_t>(hash >> 32), static_cast<std::int64_t>(hash & 0xFFFFFFFF), 0};
   return static_cast<std::int64_t>(dropout.bits(point));
+}
+
+std::int64_t row_tokens(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan) {
+  if (traits.block_size > 0) return longest_block_row(traits, trajectories, plan);
+  return trajectories.prompts.tokens_BP.size(1) + trajectories.tokens_BL.size(1);
 }
 
 TargetSet select_targets(const RowBatch& batch, Range flat, Range hidden_rows, at::Device device) {

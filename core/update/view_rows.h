@@ -8,6 +8,8 @@
 #include <drift/trajectories.h>
 
 #include <core/kernels/linear_log_softmax.h>
+#include <core/update/block_rows.h>
+#include <core/update/row_target.h>
 
 #include <ATen/core/Tensor.h>
 
@@ -27,16 +29,6 @@ at::Tensor index_tensor(const std::vector<std::int64_t>& numbers, at::Device dev
 std::vector<at::Tensor> index_tensors(const std::vector<at::ArrayRef<std::int64_t>>& lists, at::Device device);
 /// A tensor of the host; an undefined one stays undefined.
 at::Tensor on_device(const at::Tensor& tensor, at::Device device);
-
-/// Views of a plan, by number.
-using Views = std::vector<std::int64_t>;
-
-/// A position that is scored in a row.
-struct RowTarget {
-  std::int64_t position;  ///< of the response
-  std::int64_t token;
-  std::int64_t flat;  ///< v * L + position of the v-th of the views: where the log-probability belongs
-};
 
 /// A target of some rows, and the hidden row that predicts it.
 struct ScoredToken {
@@ -69,19 +61,22 @@ inline constexpr Range kAllRows{0, std::numeric_limits<std::int64_t>::max()};
 /// Views that show the same context (the all-masked start of a group, say) have one row. Made once for a pass: its
 /// scores, its gradient and the values of a value model all come from the same rows.
 ///
+/// With blocks (ModelTraits::block_size) a row is longer, and several views of a response may share one: block_rows.h.
+///
 /// Each rank of the run computes every size-th of them, its own, so that any stretch of them is work for all ranks. It
 /// may have none.
 class ViewRows {
  public:
   /// `trajectories` and `plan` on the CPU.
+  /// @param most_tokens  with blocks only: of a row of several views; 0: a row is a function of a view
   ViewRows(const Ranks& ranks, const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan,
-           Views views);
+           Views views, std::int64_t most_tokens = 0);
 
   const Views& views() const { return views_; }
-  std::int64_t length() const { return length_; }                ///< L
-  std::int64_t sequence() const { return tokens_RS_.size(1); }   ///< S
-  std::int64_t count() const { return std::ssize(targets_); }    ///< of all ranks
-  std::int64_t own_count() const { return tokens_RS_.size(0); }  ///< of this rank
+  std::int64_t length() const { return length_; }              ///< L
+  std::int64_t sequence() const { return sequence_; }          ///< S; with blocks, of the longest row
+  std::int64_t count() const { return std::ssize(targets_); }  ///< of all ranks
+  std::int64_t own_count() const { return own_count_; }        ///< of this rank
   Range flat() const { return {0, std::ssize(views_) * length_}; }
   /// Of each row of all ranks, by position.
   const std::vector<std::vector<RowTarget>>& targets() const { return targets_; }
@@ -104,18 +99,25 @@ class ViewRows {
   }
 
  private:
+  void make_rows(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan);
+  void make_block_rows(std::vector<BlockRow> rows);
   std::int64_t dropout_key(std::int64_t row, const RandomStream& dropout) const;
 
   const Views views_;
   const std::int64_t prompt_, length_;
+  std::int64_t sequence_ = 1, own_count_ = 0;
   const PredictionRow prediction_row_;
-  const bool first_scored_at_own_row_;
+  const bool first_scored_at_own_row_, has_blocks_;
+  const std::size_t first_own_, stride_;  // this rank's rows among those of all
   std::vector<std::vector<RowTarget>> targets_;
-  std::size_t first_own_ = 0, stride_ = 1;  // this rank's rows among those of all
-  at::Tensor tokens_RS_;                    // of this rank's rows, like the next
-  at::Tensor key_mask_RS_;                  // true = attended to; undefined if all are
-  bool has_padding_ = false;                // a prompt of the trajectories
+  at::Tensor tokens_RS_;          // of this rank's rows, like the next
+  at::Tensor key_mask_RS_;        // true = attended to; undefined if all are
+  bool has_padding_ = false;      // a prompt of the trajectories
+  std::vector<BlockRow> blocks_;  // of a model with blocks, this rank's rows
 };
+
+/// Tokens of the longest row of one view.
+std::int64_t row_tokens(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan);
 
 /// Some targets of a batch, for the LM head.
 struct TargetSet {

@@ -56,7 +56,7 @@ struct RolloutCorrectionTest : ::testing::Test {
   at::Tensor truth(const Model& model) const {
     const auto plan = all_states();
     const auto scores = score_views(test::alone, model, trajectories, plan, all_views(plan), false);
-    const auto own_FL = scores.logprob_FL * scored_when_committed(trajectories, plan);
+    const auto own_FL = scores.logprob_FL * scored_when_committed({}, trajectories, plan);
     return own_FL.view({kResponses, 2, kLength}).sum(1).to(at::kFloat);
   }
 
@@ -79,7 +79,7 @@ TEST_F(RolloutCorrectionTest, OnlyAViewOfExactlyThatStateCounts) {
   add_view(builder, 1, {2, 3}, {2, 3});
   builder.leave_unattended(3);
   const auto plan = builder.finish(1);
-  const auto found_FL = scored_when_committed(trajectories, plan);
+  const auto found_FL = scored_when_committed({}, trajectories, plan);
   EXPECT_THAT(test::numbers(found_FL), ElementsAre(1, 1, 0, 0,  //
                                                    0, 0, 1, 0,  //
                                                    0, 0, 0, 0,  //
@@ -87,7 +87,7 @@ TEST_F(RolloutCorrectionTest, OnlyAViewOfExactlyThatStateCounts) {
                                                    0, 0, 0, 0,  //
                                                    0, 0, 0, 0));
   trajectories.step_BL[0][3].fill_(-1);  // never committed: masked in every state, and in none its own
-  EXPECT_THAT(test::numbers(scored_when_committed(trajectories, all_states()), 1), ElementsAre(0, 0, 1, 0));
+  EXPECT_THAT(test::numbers(scored_when_committed({}, trajectories, all_states()), 1), ElementsAre(0, 0, 1, 0));
 }
 
 TEST_F(RolloutCorrectionTest, EqualLogProbabilitiesHaveTheWeightOne) {

@@ -1,0 +1,269 @@
+#include <core/update/block_rows.h>
+
+#include <core/update/view_rows.h>
+
+#include <drift/error.h>
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace drift {
+namespace {
+
+std::int64_t floor_of(std::int64_t value, std::int64_t divisor) {
+  return value >= 0 ? value / divisor : -((-value + divisor - 1) / divisor);
+}
+
+/// A block with some of its tokens masked.
+struct BlockState {
+  std::int64_t block;
+  std::vector<std::int32_t> tokens;
+  auto operator<=>(const BlockState&) const = default;
+};
+
+/// One view of a plan, as its text's positions see it.
+class TextView {
+ public:
+  TextView(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan, std::int64_t view)
+      : response(plan.response_F.const_data_ptr<std::int64_t>()[view]),
+        group(trajectories.prompts.group_B.const_data_ptr<std::int64_t>()[response]),
+        text(traits.block_size, trajectories, plan.block_origin, response),
+        mask_id_(traits.mask_id),
+        before_(traits.prediction_row == PredictionRow::kPrevious ? 1 : 0) {
+    const std::int64_t length = trajectories.tokens_BL.size(1), padded = trajectories.prompts.tokens_BP.size(1);
+    prompt_P_ = trajectories.prompts.tokens_BP.select(0, response).contiguous();
+    prompt_ = prompt_P_.const_data_ptr<std::int64_t>() + text.padding;
+    written_ = trajectories.tokens_BL.const_data_ptr<std::int64_t>() + response * length;
+    masked_ = plan.masked_FL.const_data_ptr<bool>() + view * length;
+    target_ = plan.target_FL.const_data_ptr<bool>() + view * length;
+    if (plan.prompt_masked_FP.defined())
+      prompt_masked_ = plan.prompt_masked_FP.const_data_ptr<bool>() + view * padded + text.padding;
+    find_states();
+  }
+
+  /// Calls body(position in the response) for each target.
+  template <class Body>
+  void each_target(const Body& body) const {
+    for (std::int64_t i = 0; i < text.length - text.prompt; ++i) {
+      if (target_[i]) body(i);
+    }
+  }
+
+  /// The position in the text whose hidden state predicts the token at position i of the response, and whether that is
+  /// one of its block's state: in front of a block that is clean there is clean text.
+  std::pair<std::int64_t, bool> predicting(std::int64_t i) const {
+    const std::int64_t position = text.prompt + i, hidden = position - before_;
+    return {hidden, hidden >= text.begin(text.block(position))};
+  }
+
+  std::int64_t token(std::int64_t position, bool noisy) const {
+    if (position < text.prompt)
+      return prompt_masked_ != nullptr && prompt_masked_[position] ? mask_id_ : prompt_[position];
+    const std::int64_t i = position - text.prompt;
+    return noisy && masked_[i] ? mask_id_ : written_[i];
+  }
+
+  std::int64_t written(std::int64_t i) const { return written_[i]; }
+
+  /// Of rows that this view may be in: the clean text, and without `shares` also what is masked in it.
+  std::string key(bool shares) const {
+    std::string key = clean <= text.prompt ? "g" + std::to_string(group) : "r" + std::to_string(response);
+    for (std::int64_t p = 0; prompt_masked_ != nullptr && p < text.prompt; ++p) key += prompt_masked_[p] ? '1' : '0';
+    for (const BlockState& state : states) {
+      if (shares) break;
+      key += "/" + std::to_string(state.block);
+      key.append(reinterpret_cast<const char*>(state.tokens.data()), state.tokens.size() * sizeof(std::int32_t));
+    }
+    return key;
+  }
+
+  /// Without other views beside it.
+  std::int64_t row_tokens() const {
+    std::int64_t tokens = clean;
+    for (const BlockState& state : states) tokens += std::ssize(state.tokens);
+    return tokens;
+  }
+
+  const std::int64_t response, group;
+  const BlockText text;
+  std::vector<BlockState> states;  ///< that it scores, ascending
+  std::int64_t clean = 0;          ///< tokens of clean text that they, or targets themselves, need
+
+ private:
+  void find_states() {
+    each_target([&](std::int64_t i) {
+      const auto [hidden, in_state] = predicting(i);
+      const std::int64_t block = text.block(text.prompt + i);
+      clean = std::max(clean, in_state ? text.begin(block) : hidden + 1);
+      if (!in_state || (!states.empty() && states.back().block == block)) return;
+      states.push_back({block, {}});
+      for (std::int64_t t = text.begin(block); t < text.end(block); ++t)
+        states.back().tokens.push_back(static_cast<std::int32_t>(token(t, /*noisy=*/true)));
+    });
+  }
+
+  const std::int64_t mask_id_, before_;
+  at::Tensor prompt_P_;
+  const std::int64_t *prompt_, *written_;
+  const bool *masked_, *target_, *prompt_masked_ = nullptr;
+};
+
+/// A row to which views are added.
+class RowDraft {
+ public:
+  explicit RowDraft(TextView first) : text_(std::move(first)), clean_(text_.clean) {}
+
+  bool fits(const TextView& view, std::int64_t most_tokens) const {
+    std::int64_t more = 0;
+    for (const BlockState& state : view.states) more += begin_.contains(state) ? 0 : std::ssize(state.tokens);
+    more += std::max<std::int64_t>(view.clean - clean_, 0);
+    return more == 0 || clean_ + noisy_ + more <= most_tokens;
+  }
+
+  /// @param v  its place among the views
+  void add(const TextView& view, std::int64_t v) {
+    clean_ = std::max(clean_, view.clean);
+    for (const BlockState& state : view.states) {
+      if (!begin_.emplace(state, noisy_).second) continue;
+      states_.push_back(state);
+      noisy_ += std::ssize(state.tokens);
+    }
+    const std::int64_t length = view.text.length - view.text.prompt;
+    auto state = view.states.begin();
+    view.each_target([&](std::int64_t i) {
+      const auto [hidden, in_state] = view.predicting(i);
+      const std::int64_t block = view.text.block(view.text.prompt + i);
+      while (in_state && state->block < block) ++state;
+      targets_.push_back(
+          {{in_state ? begin_.at(*state) + hidden - view.text.begin(block) : hidden, view.written(i), v * length + i},
+           in_state});
+    });
+  }
+
+  BlockRow finish() const {
+    BlockRow row;
+    for (std::int64_t t = 0; t < clean_; ++t) add_token(row, t, text_.token(t, /*noisy=*/false), 0);
+    std::map<std::int64_t, std::int64_t> copies;  // of each block
+    for (const BlockState& state : states_) {
+      const std::int64_t copy = ++copies[state.block];
+      for (std::size_t i = 0; i < state.tokens.size(); ++i)
+        add_token(row, text_.text.begin(state.block) + static_cast<std::int64_t>(i), state.tokens[i], copy);
+    }
+    for (const auto& [target, in_state] : targets_) {
+      row.targets.push_back(target);
+      if (in_state) row.targets.back().position += clean_;
+    }
+    std::ranges::stable_sort(row.targets, {}, &RowTarget::position);
+    return row;
+  }
+
+ private:
+  void add_token(BlockRow& row, std::int64_t position, std::int64_t token, std::int64_t copy) const {
+    row.tokens.push_back(static_cast<std::int32_t>(token));
+    row.positions.push_back(static_cast<std::int32_t>(position));
+    row.block.push_back(static_cast<std::int32_t>(text_.text.block(position)));
+    row.copy.push_back(static_cast<std::int32_t>(copy));
+  }
+
+  TextView text_;  // of which the clean text is
+  std::int64_t clean_, noisy_ = 0;
+  std::vector<BlockState> states_;
+  std::map<BlockState, std::int64_t> begin_;         // of each state, behind the clean text
+  std::vector<std::pair<RowTarget, bool>> targets_;  // true: its position counts from the end of the clean text
+};
+
+}  // namespace
+
+BlockText::BlockText(std::int64_t block_size, const Trajectories& trajectories, BlockOrigin origin,
+                     std::int64_t response)
+    : padding(0), size_(block_size) {
+  const Prompts& prompts = trajectories.prompts;
+  const std::int64_t padded = prompts.tokens_BP.size(1);
+  if (prompts.mask_BP.defined()) {
+    const auto mask_P = prompts.mask_BP.select(0, response).contiguous();
+    const bool* const mask = mask_P.const_data_ptr<bool>();
+    padding = std::find(mask, mask + padded, true) - mask;
+  }
+  prompt = padded - padding;
+  length = prompt + trajectories.tokens_BL.size(1);
+  origin_ = origin == BlockOrigin::kResponse ? prompt : 0;
+  before_ = (origin_ + size_ - 1) / size_;
+}
+
+std::int64_t BlockText::block(std::int64_t position) const { return before_ + floor_of(position - origin_, size_); }
+std::int64_t BlockText::begin(std::int64_t block) const {
+  return std::max<std::int64_t>(0, origin_ + (block - before_) * size_);
+}
+std::int64_t BlockText::end(std::int64_t block) const {
+  return std::min(length, origin_ + (block - before_ + 1) * size_);
+}
+
+at::Tensor blocks_of_responses(std::int64_t block_size, const Trajectories& trajectories, BlockOrigin origin) {
+  const auto block_BL = at::empty(trajectories.tokens_BL.sizes(), at::kLong);
+  auto* to = block_BL.data_ptr<std::int64_t>();
+  for (std::int64_t b = 0; b < block_BL.size(0); ++b) {
+    const BlockText text(block_size, trajectories, origin, b);
+    for (std::int64_t t = text.prompt; t < text.length; ++t) *to++ = text.block(t);
+  }
+  return block_BL;
+}
+
+void put_rows(at::ArrayRef<BlockRow> rows, at::Device device, ForwardInput& forward) {
+  std::size_t width = 0;
+  for (const BlockRow& row : rows) width = std::max(width, row.tokens.size());
+  const auto padded = [&](std::vector<std::int32_t> BlockRow::*const numbers) {
+    const auto all_BS = at::zeros({std::ssize(rows), static_cast<std::int64_t>(width)}, at::kLong);
+    auto* to = all_BS.data_ptr<std::int64_t>();
+    for (const BlockRow& row : rows) {
+      std::ranges::copy(row.*numbers, to);
+      to += width;
+    }
+    return all_BS;
+  };
+  forward.tokens_BS = on_device(padded(&BlockRow::tokens), device);
+  forward.positions_BS = on_device(padded(&BlockRow::positions), device);
+  forward.block_BS = padded(&BlockRow::block);
+  forward.copy_BS = padded(&BlockRow::copy);
+  if (std::ranges::all_of(rows, [&](const BlockRow& row) { return row.tokens.size() == width; })) return;
+  forward.text_BS = at::zeros(forward.block_BS.sizes(), at::kLong);
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    forward.text_BS[static_cast<std::int64_t>(r)].slice(0, std::ssize(rows[r].tokens)).fill_(-1);
+}
+
+std::int64_t longest_block_row(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan) {
+  std::int64_t longest = 1;
+  for (std::int64_t view = 0; view < plan.response_F.size(0); ++view)
+    longest = std::max(longest, TextView(traits, trajectories, plan, view).row_tokens());
+  return longest;
+}
+
+std::vector<BlockRow> block_rows(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan,
+                                 const Views& views, std::int64_t most_tokens) {
+  if (plan.attended_FL.defined()) {
+    throw Error(
+        "a view hides tokens that its masks show (attended_FL), which a model with block attention cannot score",
+        "choose a masking strategy, or settings of it, that only masks");
+  }
+  std::vector<RowDraft> drafts;
+  std::unordered_map<std::string, std::size_t> open;
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    const TextView view(traits, trajectories, plan, views[v]);
+    auto [found, is_new] = open.emplace(view.key(/*shares=*/most_tokens > 0), drafts.size());
+    if (is_new || !drafts[found->second].fits(view, most_tokens)) {
+      found->second = drafts.size();
+      drafts.emplace_back(view);
+    }
+    drafts[found->second].add(view, static_cast<std::int64_t>(v));
+  }
+  std::vector<BlockRow> rows;
+  for (const RowDraft& draft : drafts) rows.push_back(draft.finish());
+  return rows;
+}
+
+}  // namespace drift

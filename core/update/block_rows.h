@@ -1,0 +1,60 @@
+#pragma once
+
+// Rows of a model with block attention (ModelTraits::block_size). A view becomes
+//
+//     prompt and response, clean | the view's state of each block that it scores
+//
+// in one row: a state of a block sees the clean blocks before it and itself, which is what decoding saw, so that one
+// forward scores one state of every block (Arriola et al. 2025, "Block Diffusion", training with two copies). What no
+// scored token depends on is left out: padding, blocks without a target, the clean text from the last such block on.
+
+#include <drift/mask_plan.h>
+#include <drift/model.h>
+#include <drift/trajectories.h>
+
+#include <core/update/row_target.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace drift {
+
+/// One response's text, prompt and response without the prompt's padding, and the blocks that its positions are in.
+struct BlockText {
+  BlockText(std::int64_t block_size, const Trajectories& trajectories, BlockOrigin origin, std::int64_t response);
+
+  std::int64_t block(std::int64_t position) const;
+  /// The block's positions, [begin, end).
+  std::int64_t begin(std::int64_t block) const;
+  std::int64_t end(std::int64_t block) const;
+
+  std::int64_t padding, prompt, length;  ///< tokens: of the prompt's padding, of the prompt, of both
+
+ private:
+  std::int64_t size_, origin_, before_;  // where block `before_` begins
+};
+
+/// The blocks of responses: int64 [B, L].
+at::Tensor blocks_of_responses(std::int64_t block_size, const Trajectories& trajectories, BlockOrigin origin);
+
+/// What goes through the model, and what is read from it. `copy` as in ForwardInput::copy_BS.
+struct BlockRow {
+  std::vector<std::int32_t> tokens, positions, block, copy;
+  std::vector<RowTarget> targets;  ///< by position
+};
+
+/// Several rows as one input, with padding that nothing sees behind the shorter ones. Tokens and positions are on
+/// `device`.
+void put_rows(at::ArrayRef<BlockRow> rows, at::Device device, ForwardInput& forward);
+
+/// Tokens of the longest row of one view.
+std::int64_t longest_block_row(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan);
+
+/// The rows of some views, in the order of first use. Views that show the same have one row. Views of one response
+/// share its clean text, and the states of blocks that are the same, as long as the row has at most `most_tokens`.
+/// @param most_tokens  0: only views that show the same share a row, which is then a function of the view alone
+/// @throws Error if the plan hides positions as keys (MaskPlan::attended_FL)
+std::vector<BlockRow> block_rows(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan,
+                                 const Views& views, std::int64_t most_tokens);
+
+}  // namespace drift
