@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/log.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
@@ -77,7 +78,7 @@ const std::initializer_list<const char*> kCaseKeys = {
     "optimizer_steps", "responses", "views",      "forwards", "expected",  "tolerance", "variants"};
 const std::initializer_list<const char*> kViewKeys = {
     "response", "forward",           "weight",        "masked", "scored", "committed", "current", "old", "reference",
-    "entropy",  "reference_entropy", "token_weights", "level"};
+    "entropy",  "reference_entropy", "token_weights", "level", "token_advantage"};
 const std::initializer_list<const char*> kExpectedKeys = {"loss", "metrics", "gradient"};
 
 void refuse_unknown_keys(const Place& place, std::initializer_list<const char*> known) {
@@ -117,7 +118,7 @@ struct CaseRows {
   std::size_t length, responses;
   bool probabilities;
   std::vector<std::int64_t> of_response, forward;
-  std::vector<double> weight, token_weight, current, old, reference, entropy, reference_entropy;
+  std::vector<double> weight, token_weight, current, old, reference, entropy, reference_entropy, token_advantage;
   std::vector<bool> masked, scored, committed;
 
   void add(const Place& view, const std::vector<std::vector<bool>>& valid) {
@@ -142,6 +143,7 @@ struct CaseRows {
     add_optional(view, "reference", score, reference);
     add_optional(view, "entropy", score, entropy);
     add_optional(view, "reference_entropy", score, reference_entropy);
+    add_optional(view, "token_advantage", score, token_advantage);
     append(scored, score);
     if (view.has("level")) {
       // Of each position the masked share of its block: its log-probability counts 1 / level.
@@ -185,6 +187,23 @@ at::Tensor bools(const std::vector<bool>& values, at::IntArrayRef shape) {
 }
 
 at::Tensor integers(const std::vector<std::int64_t>& values) { return at::tensor(at::ArrayRef<std::int64_t>(values)); }
+
+/// [B, L] of what the views say of the tokens that they score.
+at::Tensor of_tokens(const LossInput& input, const at::Tensor& advantage_FL, const Place& views) {
+  const std::int64_t length = advantage_FL.size(1);
+  const auto unknown_BL = at::full({input.advantage_B.size(0), length}, kUnknown, at::kDouble);
+  for (std::int64_t place = 0; place < advantage_FL.numel(); ++place) {
+    if (!input.plan.target_FL.const_data_ptr<bool>()[place]) continue;
+    const std::int64_t b = input.plan.response_F.const_data_ptr<std::int64_t>()[place / length];
+    double& known = unknown_BL.data_ptr<double>()[b * length + place % length];
+    const double own = advantage_FL.const_data_ptr<double>()[place];
+    if (!std::isnan(known) && known != own)
+      throw views.wrong("`token_advantage` of position " + std::to_string(place % length) + " of response " +
+                        std::to_string(b) + " differs between views");
+    known = own;
+  }
+  return unknown_BL.nan_to_num(0);
+}
 
 LossInput read_input(const Place& place) {
   const auto responses = place["advantage"].size();
@@ -234,6 +253,8 @@ LossInput read_input(const Place& place) {
   std::vector<double> advantage;
   for (std::size_t b = 0; b < responses; ++b) advantage.push_back(place["advantage"].at(b).number());
   input.advantage_B = floats(advantage, {B});
+  if (const auto own_FL = optional(rows.token_advantage, "token_advantage"); own_FL.defined())
+    input.advantage_BL = of_tokens(input, own_FL, views);
   std::vector<bool> all_valid;
   for (const auto& row : valid) CaseRows::append(all_valid, row);
   input.valid_BL = bools(all_valid, {B, L});

@@ -4,7 +4,6 @@
 
 #include <drift/error.h>
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -202,16 +201,6 @@ std::int64_t BlockText::begin(std::int64_t block) const {
 }
 std::int64_t BlockText::end(std::int64_t block) const {
   return std::min(length, origin_ + (block - before_ + 1) * size_);
-}
-
-at::Tensor blocks_of_responses(std::int64_t block_size, const Trajectories& trajectories, BlockOrigin origin) {
-  const auto block_BL = at::empty(trajectories.tokens_BL.sizes(), at::kLong);
-  auto* to = block_BL.data_ptr<std::int64_t>();
-  for (std::int64_t b = 0; b < block_BL.size(0); ++b) {
-    const BlockText text(block_size, trajectories, origin, b);
-    for (std::int64_t t = text.prompt; t < text.length; ++t) *to++ = text.block(t);
-  }
-  return block_BL;
 }
 
 void put_rows(at::ArrayRef<BlockRow> rows, at::Device device, ForwardInput& forward) {

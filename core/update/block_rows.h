@@ -34,9 +34,6 @@ struct BlockText {
   std::int64_t size_, origin_, before_;  // where block `before_` begins
 };
 
-/// The blocks of responses: int64 [B, L].
-at::Tensor blocks_of_responses(std::int64_t block_size, const Trajectories& trajectories, BlockOrigin origin);
-
 /// What goes through the model, and what is read from it. `copy` as in ForwardInput::copy_BS.
 struct BlockRow {
   std::vector<std::int32_t> tokens, positions, block, copy;

@@ -74,6 +74,7 @@ Loss RldfLoss::evaluate(const LossInput& in) const {
     loss.add_mean("entropy", in.log_probs.entropy_FL, effective_FL);
   }
 
+  if (in.plan.token_weight_FL.defined()) token_loss_FL = token_loss_FL * in.plan.token_weight_FL;
   loss.value = (sum_where(token_loss_FL, effective_FL) * view_scale(in, count_F)).sum();
 
   // sum |E| / (sum_b n_valid_b * K): each call brings its share of the batch's denominator.

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
+#include <utility>
 
 namespace drift::rldf {
 namespace {
@@ -50,31 +52,67 @@ void TrajectoryMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
   const Responses responses(input);
   PlanBuilder builder(responses.length(), responses.prompt_length());
   for (std::int64_t b = 0; b < responses.size(); ++b) {
-    const CandidateSteps steps = candidate_steps(responses[b], responses.length());
-    const bool one_step = steps.raw_step.size() == 1;
-    if (steps.raw_step.empty() || (one_step && skip_single_step_)) continue;
-
-    const auto selected = select(steps.surprisal, input, responses[b].number);
-    const auto weights = view_weights(steps.surprisal, selected);
-    for (std::size_t f = 0; f < selected.size(); ++f) {
-      builder.begin_view(b, static_cast<std::int64_t>(f));
-      builder.weigh(weights[f]);
-      const bool first_state = selected[f] == 0;
-      add_state(builder, responses[b], responses.length(), steps.raw_step[selected[f]], first_state);
+    if (input.block_size == 0) {
+      const auto draw = states(input.random, input.step, responses[b], 0, responses.length());
+      for (std::size_t f = 0; f < draw.selected.size(); ++f) {
+        builder.begin_view(b, static_cast<std::int64_t>(f));
+        builder.weigh(draw.weight[f]);
+        add_state(builder, responses[b], draw, f);
+      }
+    } else {
+      add_block_states(builder, responses, b, input);
     }
   }
   plan = builder.finish(k_);
 }
 
+/// View f shows of each block the f-th of its own drawn steps: with block attention each is seen behind the clean
+/// blocks before it, whatever the others show.
+void TrajectoryMasking::add_block_states(PlanBuilder& builder, const Responses& responses, std::int64_t b,
+                                         const MaskingInput& input) const {
+  const auto block = responses.blocks(b, BlockOrigin::kText);
+  std::vector<States> blocks;
+  std::size_t views = 0;
+  for (std::int64_t begin = 0, end = 0; begin < responses.length(); begin = end) {
+    while (end < responses.length() && block[end] == block[begin]) ++end;
+    const auto random = input.random.child("block " + std::to_string(block[begin]));
+    blocks.push_back(states(random, input.step, responses[b], begin, end));
+    views = std::max(views, blocks.back().selected.size());
+  }
+  for (std::size_t f = 0; f < views; ++f) {
+    builder.begin_view(b, static_cast<std::int64_t>(f));
+    for (const States& of_block : blocks) {
+      if (f >= of_block.selected.size()) continue;
+      add_state(builder, responses[b], of_block, f);
+      for (std::int64_t i = of_block.begin; i < of_block.end; ++i) builder.weigh_token(i, of_block.weight[f]);
+    }
+  }
+}
+
+/// Which states of positions [begin, end) are scored.
+TrajectoryMasking::States TrajectoryMasking::states(const RandomStream& random, std::int64_t step,
+                                                    const Response& response, std::int64_t begin,
+                                                    std::int64_t end) const {
+  States states{begin, end, {}, {}, {}};
+  const Response part{response.number, response.tokens + begin, response.valid + begin, response.step + begin,
+                      response.commit_logprob + begin};
+  CandidateSteps steps = candidate_steps(part, end - begin);
+  const bool one_step = steps.raw_step.size() == 1;
+  if (steps.raw_step.empty() || (one_step && skip_single_step_)) return states;
+  states.selected = select(steps.surprisal, random, {step, response.number, 0, 0});
+  states.weight = view_weights(steps.surprisal, states.selected);
+  states.raw_step = std::move(steps.raw_step);
+  return states;
+}
+
 /// S_b: k steps (dense numbers) in the order in which they were drawn, if they are drawn. Forward f of the estimator
 /// takes the f-th.
-std::vector<std::int64_t> TrajectoryMasking::select(const std::vector<double>& surprisal, const MaskingInput& input,
-                                                    std::int64_t response) const {
-  const RandomPoint point{input.step, response, 0, 0};
+std::vector<std::int64_t> TrajectoryMasking::select(const std::vector<double>& surprisal, const RandomStream& random,
+                                                    const RandomPoint& point) const {
   const auto n = static_cast<std::int64_t>(surprisal.size());
   if (steps_ != Steps::kSampled) return end_steps(n, fill_ ? k_ : std::min(n, k_), steps_ == Steps::kLast);
-  if (n < k_) return repeat_to(fill_ ? k_ : n, surprisal, temperature_, input.random, point);
-  auto order = draw_order(surprisal, temperature_, input.random, point);
+  if (n < k_) return repeat_to(fill_ ? k_ : n, surprisal, temperature_, random, point);
+  auto order = draw_order(surprisal, temperature_, random, point);
   order.resize(static_cast<std::size_t>(k_));
   return order;
 }
@@ -94,9 +132,11 @@ std::vector<double> TrajectoryMasking::view_weights(const std::vector<double>& s
 }
 
 /// The state before step s: what was committed at s or later, or never, is still a mask token.
-void TrajectoryMasking::add_state(PlanBuilder& builder, const Response& response, std::int64_t length,
-                                  std::int32_t raw_step, bool first_state) const {
-  for (std::int64_t i = 0; i < length; ++i) {
+void TrajectoryMasking::add_state(PlanBuilder& builder, const Response& response, const States& states,
+                                  std::size_t f) const {
+  const std::int32_t raw_step = states.raw_step[static_cast<std::size_t>(states.selected[f])];
+  const bool first_state = states.selected[f] == 0;
+  for (std::int64_t i = states.begin; i < states.end; ++i) {
     const bool valid = response.valid[i];
     bool masked = response.step[i] < 0 || response.step[i] >= raw_step;
     // The release gives padding the dense step 0, so that it is visible from s = 1 on (D-4 in docs/spec/rldf.md 2.7).

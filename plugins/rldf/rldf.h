@@ -22,12 +22,22 @@ class TrajectoryMasking final : public MaskingStrategy {
   void plan(const MaskingInput& input, MaskPlan& plan) const override;
 
  private:
-  std::vector<std::int64_t> select(const std::vector<double>& surprisal, const MaskingInput& input,
-                                   std::int64_t response) const;
+  /// Positions [begin, end) of a response, and which of their states are scored.
+  struct States {
+    std::int64_t begin, end;
+    std::vector<std::int32_t> raw_step;  ///< of each candidate
+    std::vector<std::int64_t> selected;  ///< candidates; empty: there is no signal
+    std::vector<double> weight;          ///< of each selected one
+  };
+  States states(const RandomStream& random, std::int64_t step, const Response& response, std::int64_t begin,
+                std::int64_t end) const;
+  void add_block_states(PlanBuilder& builder, const Responses& responses, std::int64_t b,
+                        const MaskingInput& input) const;
+  std::vector<std::int64_t> select(const std::vector<double>& surprisal, const RandomStream& random,
+                                   const RandomPoint& point) const;
   std::vector<double> view_weights(const std::vector<double>& surprisal,
                                    const std::vector<std::int64_t>& selected) const;
-  void add_state(PlanBuilder& builder, const Response& response, std::int64_t length, std::int32_t raw_step,
-                 bool first_state) const;
+  void add_state(PlanBuilder& builder, const Response& response, const States& states, std::size_t f) const;
 
   std::int64_t k_;
   Steps steps_;

@@ -1,4 +1,5 @@
 // TraceRL's masking for backbones with full attention (docs/spec/tracerl.md 5.2): slices of the denoising trajectory.
+// block_masking.cpp has that for block attention.
 
 #include "tracerl.h"
 
@@ -45,9 +46,14 @@ std::int64_t kept_pads(Parameters& parameters) {
 TraceMasking::TraceMasking(Parameters& parameters)
     : shrink_(parameters("shrink", 8, "s: denoising steps predicted together, from the state before the first",
                          at_least(1))),
-      kept_pads_(kept_pads(parameters)) {}
+      kept_pads_(kept_pads(parameters)),
+      origin_(blocks_from(parameters)) {}
 
 void TraceMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
+  if (input.block_size > 0) {
+    plan = block_rounds(input, shrink_, kept_pads_, origin_);
+    return;
+  }
   const Responses responses(input);
   const std::int64_t length = responses.length();
   PlanBuilder builder(length, responses.prompt_length());

@@ -12,11 +12,16 @@ RandomTraceMasking::RandomTraceMasking(Parameters& parameters, bool coupled)
       upper_(parameters("upper_p", 0.9, "largest mask ratio; each mask draws its own", between(0, 1))),
       masks_(parameters("mask_times", 35, "masks per response", between(1, 4096))),
       kept_pads_(kept_pads(parameters)),
+      origin_(blocks_from(parameters)),
       coupled_(coupled) {
   if (lower_ > upper_) throw Error("lower_p is above upper_p", "the mask ratio is drawn between the two");
 }
 
 void RandomTraceMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
+  if (input.block_size > 0) {
+    plan = plan_of_blocks(input);
+    return;
+  }
   const Responses responses(input);
   const std::int64_t length = responses.length();
   const std::int64_t views_per_mask = coupled_ ? 2 : 1;
@@ -45,6 +50,18 @@ void RandomTraceMasking::plan(const MaskingInput& input, MaskPlan& plan) const {
     }
   }
   plan = builder.finish(masks_ * views_per_mask);
+}
+
+/// Here each position has a ratio of its own.
+MaskPlan RandomTraceMasking::plan_of_blocks(const MaskingInput& input) const {
+  const Responses responses(input);
+  const RandomStream ratios = input.random.child("ratio");
+  return random_block_masks(input, masks_, coupled_, kept_pads_, origin_,
+                            [&](std::int64_t b, std::int64_t m, std::int64_t i) {
+                              const RandomPoint point{input.step, responses[b].number, i, m};
+                              const double ratio = lower_ + (upper_ - lower_) * ratios.uniform(point);
+                              return input.random.uniform(point) <= ratio;
+                            });
 }
 
 }  // namespace drift::tracerl

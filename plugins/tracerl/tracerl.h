@@ -8,6 +8,7 @@
 #include <drift/plan_builder.h>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace drift::tracerl {
@@ -15,6 +16,18 @@ namespace drift::tracerl {
 /// Which positions of a response may be scored, [L]: its valid tokens and, of its padding, the first `kept_pads`
 /// tokens (-1: all of it). What is left out is padding at the response's tail, or was never committed.
 std::vector<bool> scorable(const Response& response, std::int64_t length, std::int64_t pad_id, std::int64_t kept_pads);
+
+/// Rounds over the blocks of a model with block attention (docs/spec/block_diffusion.md 6.1): a round's view shows of
+/// each block the state before its next `shrink` steps, and scores what these committed; blocks that are finished stay
+/// clean. A target's place in the order is the last of the steps that it was scored with.
+/// @param kept_pads  as in scorable(); -1: padding belongs to no step, as in the original
+MaskPlan block_rounds(const MaskingInput& input, std::int64_t shrink, std::int64_t kept_pads, BlockOrigin origin);
+
+/// Random masks of the positions of blocks: of each response `masks` views of what is_masked(response, mask, position),
+/// then, if `coupled`, the same number with the complements. Views without a target are left out.
+MaskPlan random_block_masks(const MaskingInput& input, std::int64_t masks, bool coupled, std::int64_t kept_pads,
+                            BlockOrigin origin,
+                            const std::function<bool(std::int64_t, std::int64_t, std::int64_t)>& is_masked);
 
 /// Scores a response in the states of its own denoising trajectory, `shrink` steps at a time.
 class TraceMasking final : public MaskingStrategy {
@@ -24,6 +37,7 @@ class TraceMasking final : public MaskingStrategy {
 
  private:
   std::int64_t shrink_, kept_pads_;
+  BlockOrigin origin_;
 };
 
 /// Random masks of random ratios; `coupled` adds the complement of each.
@@ -36,8 +50,11 @@ class RandomTraceMasking : public MaskingStrategy {
   RandomTraceMasking(Parameters& parameters, bool coupled);
 
  private:
+  MaskPlan plan_of_blocks(const MaskingInput& input) const;
+
   double lower_, upper_;
   std::int64_t masks_, kept_pads_;
+  BlockOrigin origin_;
   bool coupled_;
 };
 
@@ -48,6 +65,9 @@ class CoupledTraceMasking final : public RandomTraceMasking {
 
 /// Padding tokens that a masking strategy scores: parameter `post_num`.
 std::int64_t kept_pads(Parameters& parameters);
+
+/// Where the blocks of a model with block attention begin: parameter `blocks_from`.
+BlockOrigin blocks_from(Parameters& parameters);
 
 enum class PolicyNorm { kTargets, kLength };
 enum class KlNorm { kTargets, kSum, kLength };

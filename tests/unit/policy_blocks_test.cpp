@@ -1,0 +1,264 @@
+// Updates of a model with block attention: one row of two copies gives what each block's state gives alone.
+
+#include <core/update/block_rows.h>
+#include <core/update/policy_gradient.h>
+#include <core/update/policy_update.h>
+#include <core/update/rollout_correction.h>
+#include <core/update/rollout_gap.h>
+#include <core/update/view_rows.h>
+#include <drift/error.h>
+#include <drift/plan_builder.h>
+
+#include "tests/support/alone.h"
+#include "tests/support/golden_backbones.h"
+#include "tests/support/plugins.h"
+#include "tests/support/support.h"
+#include "tests/support/tensors.h"
+
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/matmul.h>
+#include <torch/csrc/autograd/autograd.h>
+
+namespace drift::policy_blocks_test {
+
+using Settings = std::map<std::string, Parameter::Value>;
+
+constexpr std::int64_t kBlock = 4, kPrompt = 7, kLength = 11, kResponses = 4;
+constexpr std::int64_t kPlenty = std::int64_t{1} << 30;
+
+/// SDAR's tiny checkpoint, with a head of either kind.
+class BlockModel final : public Model, public BlockAttention {
+ public:
+  explicit BlockModel(PredictionRow row)
+      : model_(test::open_checkpoint("sdar", test::source_dir() / "tests/golden/block/ckpt/sdar_a", at::kDouble)),
+        traits_(model_->traits()) {
+    traits_.prediction_row = row;
+  }
+  const ModelTraits& traits() const override { return traits_; }
+  at::Device device() const override { return model_->device(); }
+  at::ScalarType dtype() const override { return model_->dtype(); }
+  at::Tensor forward(const ForwardInput& input) const override { return model_->forward(input); }
+  at::Tensor lm_head_VH() const override { return model_->lm_head_VH(); }
+  std::vector<NamedTensor> parameters() const override { return model_->parameters(); }
+  void initialize(const RandomStream& random) override { model_->initialize(random); }
+  std::int64_t training_bytes_per_row(std::int64_t sequence) const override {
+    return model_->training_bytes_per_row(sequence);
+  }
+
+ private:
+  std::unique_ptr<Model> model_;
+  ModelTraits traits_;
+};
+
+/// Two groups of two responses; the prompts of the second have 5 tokens of 7. Written block by block, one or two tokens
+/// a step; the last tokens of odd responses are padding.
+Trajectories block_trajectories() {
+  const RandomStream random(5, "responses");
+  const auto uniform = [&](std::int64_t b, std::int64_t i, std::int64_t draw, std::int64_t count) {
+    return random.below(count, {0, b, i, draw});
+  };
+  Trajectories made;
+  made.prompts.tokens_BP = at::zeros({kResponses, kPrompt}, at::kLong);
+  made.prompts.mask_BP = at::ones({kResponses, kPrompt}, at::kBool);
+  made.prompts.group_B = at::arange(kResponses, at::kLong).div(2, "floor");
+  made.tokens_BL = at::zeros({kResponses, kLength}, at::kLong);
+  made.valid_BL = at::ones({kResponses, kLength}, at::kBool);
+  made.step_BL = at::zeros({kResponses, kLength}, at::kInt);
+  made.commit_logprob_BL = at::zeros({kResponses, kLength}, at::kFloat);
+  made.forwards_B = at::full({kResponses}, 30, at::kLong);
+  for (std::int64_t b = 0; b < kResponses; ++b) {
+    const std::int64_t padding = b < 2 ? 0 : 2;
+    for (std::int64_t p = 0; p < kPrompt; ++p) {
+      made.prompts.tokens_BP[b][p] = p < padding ? 143 : uniform(b / 2, p, 1, 140);
+      made.prompts.mask_BP[b][p] = p >= padding;
+    }
+    const BlockText text(kBlock, made, BlockOrigin::kText, b);
+    for (std::int64_t i = 0; i < kLength; ++i) {
+      const std::int64_t block = text.block(text.prompt + i);
+      made.step_BL[b][i] = static_cast<std::int32_t>(4 * block + uniform(b, i, 2, 3));
+      made.commit_logprob_BL[b][i] = -0.1 - 0.01 * static_cast<double>(uniform(b, i, 3, 300));
+      const bool pads = b % 2 == 1 && i >= kLength - 2;
+      made.tokens_BL[b][i] = pads ? 143 : uniform(b, i, 4, 140);
+      made.valid_BL[b][i] = !pads;
+    }
+  }
+  return made;
+}
+
+/// Log-probabilities of the plan's targets, each block's state by a forward of its own: prompt and clean blocks before
+/// it, then the state. With its graph, if gradients are enabled.
+at::Tensor alone_FL(const Model& model, const Trajectories& trajectories, const MaskPlan& plan) {
+  std::vector<at::Tensor> rows;
+  const std::int64_t before = model.traits().prediction_row == PredictionRow::kPrevious ? 1 : 0;
+  for (std::int64_t f = 0; f < plan.response_F.size(0); ++f) {
+    const auto b = plan.response_F[f].item<std::int64_t>();
+    const BlockText text(kBlock, trajectories, plan.block_origin, b);
+    std::vector<at::Tensor> logprobs;
+    for (std::int64_t i = 0; i < kLength; ++i) {
+      if (!plan.target_FL[f][i].item<bool>()) {
+        logprobs.push_back(at::zeros({}, at::kDouble));
+        continue;
+      }
+      const std::int64_t position = text.prompt + i, block = text.block(position);
+      const std::int64_t begin = text.begin(block), end = text.end(block);
+      auto prompt = trajectories.prompts.tokens_BP[b].clone();
+      if (plan.prompt_masked_FP.defined()) prompt.masked_fill_(plan.prompt_masked_FP[f], model.traits().mask_id);
+      auto state = trajectories.tokens_BL[b].masked_fill(plan.masked_FL[f], model.traits().mask_id);
+      const auto clean = trajectories.tokens_BL[b];
+      const auto of_text = [&](const at::Tensor& response) {
+        return at::cat({prompt.slice(0, text.padding), response});
+      };
+      ForwardInput input;
+      input.tokens_BS = at::cat({of_text(clean).slice(0, 0, begin), of_text(state).slice(0, begin, end)}).unsqueeze(0);
+      input.block_BS = at::zeros({1, end}, at::kLong);
+      for (std::int64_t t = 0; t < end; ++t) input.block_BS[0][t] = text.block(t);
+      input.rows_N = at::tensor({position - before}, at::kLong);
+      const auto logits_1V = at::matmul(model.forward(input), model.lm_head_VH().t());
+      logprobs.push_back(at::log_softmax(logits_1V, 1)[0][clean[i].item<std::int64_t>()]);
+    }
+    rows.push_back(at::stack(logprobs));
+  }
+  return at::stack(rows);
+}
+
+/// The sum of A lp, view by view.
+class Sum final : public LossEstimator {
+ public:
+  Coupling coupling() const override { return Coupling::kResponse; }
+  void needs(LossNeeds& needs) const override { needs.old = false; }
+  Loss evaluate(const LossInput& input) const override {
+    Loss loss;
+    loss.value = (input.log_probs.current_FL * input.plan.target_FL * input.advantage_F1()).sum();
+    return loss;
+  }
+};
+
+struct Case {
+  std::string masking, plugin;
+  Settings settings;
+};
+const std::vector<Case> kCases = {{"rldf", "rldf", {{"k", std::int64_t{5}}}},
+                                  {"tracerl", "tracerl", {{"shrink", std::int64_t{1}}}},
+                                  {"tracerl", "tracerl", {{"blocks_from", std::string("text")}}},
+                                  {"tracerl_coupled", "tracerl", {{"mask_times", std::int64_t{2}}}},
+                                  {"d1", "d1", {{"p_mask_prompt", 0.4}}}};
+
+struct Blocks : ::testing::TestWithParam<PredictionRow> {
+  MaskPlan plan(const Case& one) const {
+    return draw_plan(*test::create<MaskingStrategy>(one.plugin, one.masking, one.settings), trajectories,
+                     model.traits(), {RandomStream(3, "masking")});
+  }
+  UpdateBatch batch(const MaskPlan& plan) const {
+    return update_batch(trajectories, at::tensor({1.0, -1.0, 0.5, -0.5}, at::kDouble), plan, 2);
+  }
+
+  const BlockModel model{GetParam()};
+  const Trajectories trajectories = block_trajectories();
+};
+
+INSTANTIATE_TEST_SUITE_P(Heads, Blocks, ::testing::Values(PredictionRow::kSame, PredictionRow::kPrevious));
+
+TEST_P(Blocks, ScoresOfARowAreThoseOfEachStateAlone) {
+  const at::NoGradGuard no_gradient;
+  for (const Case& one : kCases) {
+    SCOPED_TRACE(one.masking);
+    const MaskPlan drawn = plan(one);
+    const auto expected_FL = alone_FL(model, trajectories, drawn);
+    const auto views = all_views(drawn);
+    for (const std::int64_t most_tokens : {0, 40, 8192}) {
+      const ViewRows rows(test::alone, model.traits(), trajectories, drawn, views, most_tokens);
+      const auto scores = score_rows(test::alone, model, rows, false);
+      EXPECT_LT((scores.logprob_FL - expected_FL).abs().max().item<double>(), 1e-9) << most_tokens;
+    }
+  }
+}
+
+TEST_P(Blocks, TheGradientIsThatOfEachStateAlone) {
+  for (const Case& one : kCases) {
+    SCOPED_TRACE(one.masking);
+    const MaskPlan drawn = plan(one);
+    const auto loss = one.plugin == "rldf" ? test::create<LossEstimator>("rldf", "rldf", {{"beta", 0.0}})
+                                           : std::unique_ptr<LossEstimator>(std::make_unique<Sum>());
+    for (const std::int64_t budget : {kPlenty, std::int64_t{100000}, std::int64_t{1}}) {
+      const auto computed = policy_gradient(test::alone, model, *loss, batch(drawn), budget);
+      const at::AutoGradMode with_gradient(true);
+      std::vector<at::Tensor> parameters;
+      for (const auto& [name, tensor] : model.parameters()) parameters.push_back(tensor);
+      const auto sum = (alone_FL(model, trajectories, drawn) * computed.gradient_FL).sum();
+      const auto expected = torch::autograd::grad({sum}, parameters);
+      ASSERT_EQ(computed.gradients.size(), expected.size());
+      for (std::size_t p = 0; p < expected.size(); ++p)
+        EXPECT_LT((computed.gradients[p] - expected[p]).abs().max().item<double>(), 1e-9) << budget << ", " << p;
+    }
+  }
+}
+
+// What is drawn again, or seen by several views, is in the row once.
+TEST_P(Blocks, ViewsOfAResponseShareItsTextAndTheirStates) {
+  const MaskPlan drawn = plan({"rldf", "rldf", {{"k", std::int64_t{16}}}});
+  const auto tokens = [&](std::int64_t most_tokens) {
+    std::int64_t sum = 0;
+    for (const BlockRow& row : block_rows(model.traits(), trajectories, drawn, all_views(drawn), most_tokens))
+      sum += std::ssize(row.tokens);
+    return sum;
+  };
+  EXPECT_EQ(block_rows(model.traits(), trajectories, drawn, all_views(drawn), 8192).size(), 4u);
+  EXPECT_LT(tokens(8192), 4 * (kPrompt + 4 * (kLength + kBlock)));
+  EXPECT_LT(4 * tokens(8192), tokens(0));
+}
+
+TEST_P(Blocks, WhatARowDoesNotNeedIsLeftOut) {
+  PlanBuilder builder(kLength, kPrompt);
+  builder.begin_view(2, 0);  // its prompt has 5 tokens: position 4 of the response is the second of the third block
+  for (std::int64_t i = 0; i < kLength; ++i) builder.mask(i);
+  builder.score(4);
+  const MaskPlan one = builder.finish(1);
+  const auto rows = block_rows(model.traits(), trajectories, one, {0}, 0);
+  ASSERT_EQ(rows.size(), 1u);
+  const std::vector<std::int32_t> copies = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1};
+  EXPECT_EQ(rows[0].copy, copies);
+  EXPECT_EQ(rows[0].positions, (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  EXPECT_EQ(row_tokens(model.traits(), trajectories, one), 12);
+}
+
+TEST_P(Blocks, ARolloutThatSeesWholeBlocksHasNoGap) {
+  const at::NoGradGuard no_gradient;
+  auto written = trajectories;
+  written.commit_logprob_BL.zero_();
+  for (std::int64_t b = 0; b < kResponses; ++b) {
+    std::set<std::int32_t> steps;
+    for (std::int64_t i = 0; i < kLength; ++i) steps.insert(written.step_BL[b][i].item<std::int32_t>());
+    PlanBuilder builder(kLength, kPrompt);
+    for (const std::int32_t step : steps) {
+      builder.begin_view(b, 0);
+      for (std::int64_t i = 0; i < kLength; ++i) {
+        if (written.step_BL[b][i].item<std::int32_t>() >= step) builder.mask(i);
+        if (written.step_BL[b][i].item<std::int32_t>() == step) builder.score(i);
+      }
+    }
+    written.commit_logprob_BL[b] += alone_FL(model, written, builder.finish(1)).sum(0).to(at::kFloat);
+  }
+  for (std::int64_t step = 0; step < 4; ++step) {
+    const auto gap = rollout_gap(test::alone, model, written, kResponses, RandomStream(1, "gap"), step);
+    EXPECT_LT(gap.largest, 1e-5);
+  }
+  // And a strategy that shows a state of every block is corrected by 1 where these are states of the rollout.
+  for (const Case& one : {kCases[0], kCases[2]}) {
+    const auto correction = rollout_correction(test::alone, model, written, plan(one), 10);
+    EXPECT_GT(correction.tokens, kLength) << one.masking;
+    EXPECT_NEAR(correction.weight_sum, static_cast<double>(correction.tokens), 1e-3);
+  }
+  EXPECT_FALSE(scored_when_committed(model.traits(), written, plan(kCases[1])).any().item<bool>())
+      << "no prompt ends with a block, so that blocks of the response were never seen";
+}
+
+TEST_P(Blocks, AStrategyThatNeedsFullAttentionIsRefusedWithItsReason) {
+  try {
+    plan({"d1", "d1", {{"mask_post_eos_keys", true}}});
+    ADD_FAILURE() << "drew a plan";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("mask_post_eos_keys hides tokens of a block"));
+  }
+}
+
+}  // namespace drift::policy_blocks_test
