@@ -70,12 +70,13 @@ class TextView {
 
   std::int64_t written(std::int64_t i) const { return written_[i]; }
 
-  /// Of rows that this view may be in: the clean text, and without `shares` also what is masked in it.
+  /// Of rows that this view may be in: whose clean text, and without `shares` how much of it and all states.
   std::string key(bool shares) const {
     std::string key = clean <= text.prompt ? "g" + std::to_string(group) : "r" + std::to_string(response);
     for (std::int64_t p = 0; prompt_masked_ != nullptr && p < text.prompt; ++p) key += prompt_masked_[p] ? '1' : '0';
+    if (shares) return key;
+    key += "/" + std::to_string(clean);
     for (const BlockState& state : states) {
-      if (shares) break;
       key += "/" + std::to_string(state.block);
       key.append(reinterpret_cast<const char*>(state.tokens.data()), state.tokens.size() * sizeof(std::int32_t));
     }
