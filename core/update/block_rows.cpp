@@ -7,7 +7,9 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -121,7 +123,7 @@ class RowDraft {
 
   bool fits(const TextView& view, std::int64_t most_tokens) const {
     std::int64_t more = 0;
-    for (const BlockState& state : view.states) more += begin_.contains(state) ? 0 : std::ssize(state.tokens);
+    for (const BlockState& state : view.states) more += number_.contains(state) ? 0 : std::ssize(state.tokens);
     more += std::max<std::int64_t>(view.clean - clean_, 0);
     return more == 0 || clean_ + noisy_ + more <= most_tokens;
   }
@@ -130,8 +132,8 @@ class RowDraft {
   void add(const TextView& view, std::int64_t v) {
     clean_ = std::max(clean_, view.clean);
     for (const BlockState& state : view.states) {
-      if (!begin_.emplace(state, noisy_).second) continue;
-      states_.push_back(state);
+      if (!number_.emplace(state, states_.size()).second) continue;
+      states_.push_back({state, ++copies_[state.block]});
       noisy_ += std::ssize(state.tokens);
     }
     const std::int64_t length = view.text.length - view.text.prompt;
@@ -140,24 +142,28 @@ class RowDraft {
       const auto [hidden, in_state] = view.predicting(i);
       const std::int64_t block = view.text.block(view.text.prompt + i);
       while (in_state && state->block < block) ++state;
-      targets_.push_back(
-          {{in_state ? begin_.at(*state) + hidden - view.text.begin(block) : hidden, view.written(i), v * length + i},
-           in_state});
+      const std::int64_t position = in_state ? hidden - view.text.begin(block) : hidden;
+      targets_.push_back({{position, view.written(i), v * length + i}, in_state ? number_.at(*state) : kClean});
     });
   }
 
+  /// The clean text, then the first state of each block, then the second of those that have one, …
   BlockRow finish() const {
     BlockRow row;
     for (std::int64_t t = 0; t < clean_; ++t) add_token(row, t, text_.token(t, /*noisy=*/false), 0);
-    std::map<std::int64_t, std::int64_t> copies;  // of each block
-    for (const BlockState& state : states_) {
-      const std::int64_t copy = ++copies[state.block];
+    std::vector<std::size_t> order(states_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t n) { return std::pair(states_[n].copy, states_[n].state.block); });
+    std::vector<std::int64_t> begin(states_.size());
+    for (const std::size_t n : order) {
+      const auto& [state, copy] = states_[n];
+      begin[n] = std::ssize(row.tokens);
       for (std::size_t i = 0; i < state.tokens.size(); ++i)
         add_token(row, text_.text.begin(state.block) + static_cast<std::int64_t>(i), state.tokens[i], copy);
     }
-    for (const auto& [target, in_state] : targets_) {
+    for (const auto& [target, state] : targets_) {
       row.targets.push_back(target);
-      if (in_state) row.targets.back().position += clean_;
+      if (state != kClean) row.targets.back().position += begin[state];
     }
     std::ranges::stable_sort(row.targets, {}, &RowTarget::position);
     return row;
@@ -171,11 +177,17 @@ class RowDraft {
     row.copy.push_back(static_cast<std::int32_t>(copy));
   }
 
+  static constexpr std::size_t kClean = std::numeric_limits<std::size_t>::max();
+  struct Copied {
+    BlockState state;
+    std::int64_t copy;
+  };
   TextView text_;  // of which the clean text is
   std::int64_t clean_, noisy_ = 0;
-  std::vector<BlockState> states_;
-  std::map<BlockState, std::int64_t> begin_;         // of each state, behind the clean text
-  std::vector<std::pair<RowTarget, bool>> targets_;  // true: its position counts from the end of the clean text
+  std::vector<Copied> states_;
+  std::map<BlockState, std::size_t> number_;                // of each state
+  std::map<std::int64_t, std::int64_t> copies_;             // of each block
+  std::vector<std::pair<RowTarget, std::size_t>> targets_;  // positions in the state of that number, or in clean text
 };
 
 }  // namespace
