@@ -224,7 +224,7 @@ LossInput read_input(const Place& place) {
   if (values != "probabilities" && values != "log-probabilities")
     throw place["values"].wrong("must be \"probabilities\" or \"log-probabilities\"");
 
-  CaseRows rows{length, responses, values == "probabilities", {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  CaseRows rows{length, responses, values == "probabilities", {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   for (std::size_t v = 0; v < views.size(); ++v) rows.add(views.at(v), valid);
   const auto F = static_cast<std::int64_t>(views.size()), L = static_cast<std::int64_t>(length),
              B = static_cast<std::int64_t>(responses);
