@@ -7,12 +7,14 @@
 #include <core/update/rollout_correction.h>
 #include <core/update/rollout_gap.h>
 #include <core/update/view_rows.h>
+#include <drift/cached_forward.h>
 #include <drift/error.h>
 #include <drift/plan_builder.h>
 
 #include "tests/support/alone.h"
 #include "tests/support/golden_backbones.h"
 #include "tests/support/plugins.h"
+#include "tests/support/rollouts.h"
 #include "tests/support/support.h"
 #include "tests/support/tensors.h"
 #include "tests/support/updates.h"
@@ -29,7 +31,7 @@ constexpr std::int64_t kBlock = 4, kPrompt = 7, kLength = 11, kResponses = 4;
 constexpr std::int64_t kPlenty = std::int64_t{1} << 30;
 
 /// SDAR's tiny checkpoint, with a head of either kind.
-class BlockModel final : public Model, public BlockAttention {
+class BlockModel final : public Model, public CachedForward, public BlockAttention {
  public:
   explicit BlockModel(PredictionRow row)
       : model_(test::open_checkpoint("sdar", test::source_dir() / "tests/golden/block/ckpt/sdar_a", at::kDouble)),
@@ -40,6 +42,12 @@ class BlockModel final : public Model, public BlockAttention {
   at::Device device() const override { return model_->device(); }
   at::ScalarType dtype() const override { return model_->dtype(); }
   at::Tensor forward(const ForwardInput& input) const override { return model_->forward(input); }
+  std::unique_ptr<KeyValueCache> make_cache(std::int64_t rows, std::int64_t positions) const override {
+    return cached().make_cache(rows, positions);
+  }
+  at::Tensor forward_window(const ForwardInput& input, const CacheWindow& window, KeyValueCache& cache) const override {
+    return cached().forward_window(input, window, cache);
+  }
   at::Tensor lm_head_VH() const override { return model_->lm_head_VH(); }
   std::vector<NamedTensor> parameters() const override { return model_->parameters(); }
   void initialize(const RandomStream& random) override { model_->initialize(random); }
@@ -48,6 +56,8 @@ class BlockModel final : public Model, public BlockAttention {
   }
 
  private:
+  const CachedForward& cached() const { return *capability<CachedForward>(static_cast<const Model&>(*model_)); }
+
   std::unique_ptr<Model> model_;
   ModelTraits traits_;
 };
@@ -252,6 +262,18 @@ TEST_P(Blocks, ARolloutThatSeesWholeBlocksHasNoGap) {
   }
   EXPECT_FALSE(scored_when_committed(model.traits(), written, plan(kCases[1])).any().item<bool>())
       << "no prompt ends with a block, so that blocks of the response were never seen";
+}
+
+TEST_P(Blocks, WhatTheDecoderRecordsIsWhatTrainingScores) {
+  const at::NoGradGuard no_gradient;
+  for (const std::string schedule : {"static", "dynamic"}) {
+    const auto written = test::roll_out("block", {{"length", kLength}, {"schedule", schedule}, {"temperature", 1.0}},
+                                        model, trajectories.prompts, 0);
+    for (std::int64_t step = 0; step < 4; ++step) {
+      const auto gap = rollout_gap(test::alone, model, written, kResponses, RandomStream(1, "gap"), step);
+      EXPECT_LT(gap.largest, 1e-4) << schedule;
+    }
+  }
 }
 
 TEST_P(Blocks, AStrategyThatNeedsFullAttentionIsRefusedWithItsReason) {
