@@ -6,6 +6,7 @@
 #include <core/update/policy_update.h>
 #include <core/update/rollout_correction.h>
 #include <core/update/rollout_gap.h>
+#include <core/update/value_model.h>
 #include <core/update/view_rows.h>
 #include <drift/cached_forward.h>
 #include <drift/error.h>
@@ -231,6 +232,44 @@ TEST_P(Blocks, WhatARowDoesNotNeedIsLeftOut) {
   EXPECT_EQ(rows[0].copy, copies);
   EXPECT_EQ(rows[0].positions, (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
   EXPECT_EQ(row_tokens(model.traits(), trajectories, one), 12);
+}
+
+TEST_P(Blocks, DropoutIsAFunctionOfTheView) {
+  for (const Case& one : kCases) {
+    const MaskPlan drawn = plan(one);
+    const RowAdapters adapters{.dropout = RandomStream(7, "dropout")};
+    const auto keys = [&](const Views& views) {
+      const ViewRows rows(test::alone, model.traits(), trajectories, drawn, views);
+      std::map<std::int64_t, std::int64_t> key;  // of each view
+      const auto batch = rows.batch(0, rows.own_count(), at::kCPU, adapters);
+      for (std::int64_t r = 0; r < rows.own_count(); ++r) {
+        for (const RowTarget& target : rows.targets()[static_cast<std::size_t>(r)])
+          key[views[static_cast<std::size_t>(target.flat / kLength)]] =
+              batch.forward.dropout_key_B[r].item<std::int64_t>();
+      }
+      return key;
+    };
+    const auto all = keys(all_views(drawn));
+    EXPECT_EQ(std::ssize(all), drawn.response_F.size(0));
+    for (const auto& [view, key] : all) EXPECT_EQ(keys({view}).at(view), key) << one.masking << ", " << view;
+  }
+}
+
+TEST_P(Blocks, AValueModelLearnsTheReturnsOfAllBlocks) {
+  const MaskPlan drawn = plan(kCases[1]);
+  ValueSettings settings;
+  settings.memory_budget = kPlenty;
+  settings.clip = 10;
+  settings.optimizer = test::constant_adamw(0.003);
+  ValueModel value(test::alone, settings, Loaded<Model>(std::make_unique<BlockModel>(GetParam()), "blocks"));
+  const auto reward_B = at::tensor({1.0, -1.0, 0.5, -0.5});
+  const auto before =
+      generalised_advantages(drawn, value.estimate(trajectories, drawn), reward_B, {.gamma = 0.99, .lambda = 1});
+  const auto first = before.return_BL[0][0].item<double>(), last = before.return_BL[0][kLength - 1].item<double>();
+  EXPECT_LT(first, last) << "what is written in later blocks comes later";
+  const double loss = value.train(trajectories, drawn, before);
+  for (int i = 0; i < 60; ++i) value.train(trajectories, drawn, before);
+  EXPECT_LT(value.train(trajectories, drawn, before), loss / 5);
 }
 
 TEST_P(Blocks, ARolloutThatSeesWholeBlocksHasNoGap) {
