@@ -1,6 +1,5 @@
 // Updates of a model with block attention: one row of two copies gives what each block's state gives alone.
 
-#include <core/base/trainable.h>
 #include <core/update/block_rows.h>
 #include <core/update/policy_gradient.h>
 #include <core/update/policy_update.h>
@@ -13,6 +12,7 @@
 #include <drift/plan_builder.h>
 
 #include "tests/support/alone.h"
+#include "tests/support/block_responses.h"
 #include "tests/support/golden_backbones.h"
 #include "tests/support/plugins.h"
 #include "tests/support/rollouts.h"
@@ -28,7 +28,8 @@ namespace drift::policy_blocks_test {
 
 using Settings = std::map<std::string, Parameter::Value>;
 
-constexpr std::int64_t kBlock = 4, kPrompt = 7, kLength = 11, kResponses = 4;
+constexpr std::int64_t kBlock = test::kBlock, kPrompt = test::kBlockPrompt, kLength = test::kBlockLength,
+                       kResponses = test::kBlockResponses;
 constexpr std::int64_t kPlenty = std::int64_t{1} << 30;
 
 /// SDAR's tiny checkpoint, with a head of either kind.
@@ -62,41 +63,6 @@ class BlockModel final : public Model, public CachedForward, public BlockAttenti
   std::unique_ptr<Model> model_;
   ModelTraits traits_;
 };
-
-/// Two groups of two responses; the prompts of the second have 5 tokens of 7. Written block by block, one or two tokens
-/// a step; the last tokens of odd responses are padding.
-Trajectories block_trajectories() {
-  const RandomStream random(5, "responses");
-  const auto uniform = [&](std::int64_t b, std::int64_t i, std::int64_t draw, std::int64_t count) {
-    return random.below(count, {0, b, i, draw});
-  };
-  Trajectories made;
-  made.prompts.tokens_BP = at::zeros({kResponses, kPrompt}, at::kLong);
-  made.prompts.mask_BP = at::ones({kResponses, kPrompt}, at::kBool);
-  made.prompts.group_B = at::arange(kResponses, at::kLong).div(2, "floor");
-  made.tokens_BL = at::zeros({kResponses, kLength}, at::kLong);
-  made.valid_BL = at::ones({kResponses, kLength}, at::kBool);
-  made.step_BL = at::zeros({kResponses, kLength}, at::kInt);
-  made.commit_logprob_BL = at::zeros({kResponses, kLength}, at::kFloat);
-  made.forwards_B = at::full({kResponses}, 30, at::kLong);
-  for (std::int64_t b = 0; b < kResponses; ++b) {
-    const std::int64_t padding = b < 2 ? 0 : 2;
-    for (std::int64_t p = 0; p < kPrompt; ++p) {
-      made.prompts.tokens_BP[b][p] = p < padding ? 143 : uniform(b / 2, p, 1, 140);
-      made.prompts.mask_BP[b][p] = p >= padding;
-    }
-    const BlockText text(kBlock, made, BlockOrigin::kText, b);
-    for (std::int64_t i = 0; i < kLength; ++i) {
-      const std::int64_t block = text.block(text.prompt + i);
-      made.step_BL[b][i] = static_cast<std::int32_t>(4 * block + uniform(b, i, 2, 3));
-      made.commit_logprob_BL[b][i] = -0.1 - 0.01 * static_cast<double>(uniform(b, i, 3, 300));
-      const bool pads = b % 2 == 1 && i >= kLength - 2;
-      made.tokens_BL[b][i] = pads ? 143 : uniform(b, i, 4, 140);
-      made.valid_BL[b][i] = !pads;
-    }
-  }
-  return made;
-}
 
 /// Log-probabilities of the plan's targets, each block's state by a forward of its own: prompt and clean blocks before
 /// it, then the state. With its graph, if gradients are enabled.
@@ -166,7 +132,7 @@ struct Blocks : ::testing::TestWithParam<PredictionRow> {
   }
 
   const BlockModel model{GetParam()};
-  const Trajectories trajectories = block_trajectories();
+  const Trajectories trajectories = test::block_trajectories();
 };
 
 INSTANTIATE_TEST_SUITE_P(Heads, Blocks, ::testing::Values(PredictionRow::kSame, PredictionRow::kPrevious));
@@ -322,89 +288,6 @@ TEST_P(Blocks, AStrategyThatNeedsFullAttentionIsRefusedWithItsReason) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("mask_post_eos_keys hides tokens of a block"));
   }
-}
-
-// ---- Every algorithm on both kinds of model ----
-
-struct AlgorithmRow {
-  std::string algorithm;
-  Settings masking;
-  std::string refusal;  ///< of a model with blocks; empty: an optimizer step runs
-};
-
-const std::vector<AlgorithmRow> kAlgorithms = {
-    {"rldf", {}, ""},
-    {"d1", {}, ""},
-    {"d1", {{"mask_post_eos_keys", true}}, "mask_post_eos_keys hides tokens of a block from the others of it"},
-    {"wd1", {}, ""},
-    {"wd1", {{"mask_post_eos_keys", true}}, "mask_post_eos_keys hides tokens of a block from the others of it"},
-    {"tracerl", {}, ""},
-    {"tracerl", {{"blocks_from", std::string("text")}}, ""},
-    {"spg", {}, ""},
-    {"coupled_grpo", {}, ""},
-    {"espo", {}, ""},
-    {"agrpo", {}, ""},
-    {"unigrpo", {}, ""},
-    {"gdpo", {}, ""},
-    {"d2", {}, ""},
-    {"bgpo", {}, ""},
-    {"mdpo", {}, ""},
-    {"vrpo", {}, ""},
-};
-
-/// One optimizer step of the algorithm on the responses, with its own loss; the change of the weights.
-double step_of(const AlgorithmRow& row, Model& model, Loaded<Model> same, const Trajectories& responses) {
-  const Algorithm& algorithm = *test::all_plugins().find_algorithm(row.algorithm);
-  const auto plugin_of = [](ComponentKind kind, const std::string& name) {
-    for (const std::string& plugin : test::plugin_names()) {
-      if (test::load_plugin(plugin).find(kind, name) != nullptr) return plugin;
-    }
-    return name;
-  };
-  const auto masking = test::create<MaskingStrategy>(plugin_of(ComponentKind::kMaskingStrategy, algorithm.masking),
-                                                     algorithm.masking, row.masking);
-  const MaskPlan plan = draw_plan(*masking, responses, model.traits(), {RandomStream(3, "masking")});
-  const Loaded<LossEstimator> loss(
-      test::create<LossEstimator>(plugin_of(ComponentKind::kLossEstimator, algorithm.loss), algorithm.loss),
-      algorithm.loss);
-  ReferencePolicy reference({ReferenceKind::kFrozen}, std::move(same));
-  Optimizer optimizer(test::alone, trainable_parameters(model), test::constant_adamw(1e-3));
-  PolicyUpdateSettings settings;
-  settings.group_size = 2;
-  settings.memory_budget = kPlenty;
-  const auto before = model.lm_head_VH().detach().clone();
-  PolicyUpdate(test::alone, model, loss, &reference, optimizer, settings)
-      .run(responses, {plan}, at::tensor({1.0, -1.0, 0.5, -0.5}, at::kDouble));
-  return (model.lm_head_VH().detach() - before).abs().max().item<double>();
-}
-
-TEST(AlgorithmsOnBlocks, EveryOneTakesAStepOrSaysWhyItCannot) {
-  std::set<std::string> listed;
-  const Trajectories responses = block_trajectories();
-  const auto blocks = test::source_dir() / "tests/golden/block/ckpt/sdar_a";
-  const auto full = test::source_dir() / "tests/golden/data/ckpt/llada_a";
-  for (const AlgorithmRow& row : kAlgorithms) {
-    SCOPED_TRACE(row.algorithm);
-    listed.insert(row.algorithm);
-    const auto run = [&](const std::string& family, const std::filesystem::path& checkpoint) {
-      const auto open = [&] { return test::open_checkpoint(family, checkpoint); };
-      auto model = open();
-      return step_of(row, *model, {open(), family}, responses);
-    };
-    EXPECT_GT(run("llada", full), 1e-4);
-    if (row.refusal.empty()) {
-      EXPECT_GT(run("sdar", blocks), 1e-4);
-      continue;
-    }
-    try {
-      run("sdar", blocks);
-      ADD_FAILURE() << "a step ran";
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), testing::HasSubstr(row.refusal));
-    }
-  }
-  for (const Algorithm& algorithm : test::all_plugins().algorithms())
-    EXPECT_TRUE(listed.contains(algorithm.name)) << algorithm.name << " is not in the table";
 }
 
 }  // namespace drift::policy_blocks_test
