@@ -91,6 +91,46 @@ function(drift_add_plugin name)
   endif()
 endfunction()
 
+# drift_add_backbone(NAME [VERSION X.Y.Z] [source...])
+# A plugin whose model NAME is what the description NAME.toml, next to the CMakeLists.txt, says (docs/backbones.md). The
+# description is compiled in. With sources they hold the plugin's DRIFT_PLUGIN, and find the description's text in
+# drift::plugin_description(): a class derived from drift::nn::DescribedModel adds what a description cannot say.
+function(drift_add_backbone name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "VERSION" "")
+  if(NOT arg_VERSION)
+    set(arg_VERSION 0.1.0)
+  endif()
+  set(description ${CMAKE_CURRENT_SOURCE_DIR}/${name}.toml)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${description})
+  cmake_path(RELATIVE_PATH description BASE_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE origin)
+  file(READ ${description} text)
+  set(plugin "")
+  if(NOT arg_UNPARSED_ARGUMENTS)
+    set(plugin "
+DRIFT_PLUGIN(\"${name}\", \"${arg_VERSION}\", \"Apache-2.0\") {
+  drift::nn::add_described(registry, \"${name}\", drift::plugin_description(), \"${origin}\");
+}
+")
+  endif()
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/${name}_description.cpp)
+  file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "// Made by drift_add_backbone() from ${origin}.
+#include <core/nn/described_model.h>
+
+#include <drift/plugin.h>
+
+#include <string_view>
+
+namespace drift {
+std::string_view plugin_description();
+std::string_view plugin_description() {
+  return R\"toml(${text})toml\";
+}
+}  // namespace drift
+${plugin}")
+  drift_add_plugin(${name} ${file} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(drift_plugin_${name} PRIVATE drift::nn)
+endfunction()
+
 # drift_add_plugin_test(NAME source... [CHECK argument...])
 # The tests of the plugin NAME for `ctest`: NAME_test, the source with GoogleTest, which includes the plugin's source; and
 # NAME_rules, `drift plugin check` with the arguments after CHECK.

@@ -22,7 +22,7 @@ namespace {
 
 template <class T>
 DRIFT_MULTIVERSION void normalize_rows(const T* x, const T* weight, T* y, float* inverse, std::int64_t begin,
-                                       std::int64_t end, std::int64_t width, float epsilon) {
+                                       std::int64_t end, std::int64_t width, float epsilon, bool weight_first) {
   for (std::int64_t row = begin; row < end; ++row) {
     const T* in = x + row * width;
     T* out = y + row * width;
@@ -31,6 +31,11 @@ DRIFT_MULTIVERSION void normalize_rows(const T* x, const T* weight, T* y, float*
     for (std::int64_t i = 0; i < width; ++i) squares += widen(in[i]) * widen(in[i]);
     const float scale = 1.0f / std::sqrt(squares / static_cast<float>(width) + epsilon);
     inverse[row] = scale;
+    if (weight_first) {
+#pragma omp simd
+      for (std::int64_t i = 0; i < width; ++i) out[i] = narrow<T>(widen(in[i]) * scale * widen(weight[i]));
+      continue;
+    }
 #pragma omp simd
     for (std::int64_t i = 0; i < width; ++i) {
       out[i] = narrow<T>(rounded_to<T>(widen(in[i]) * scale) * widen(weight[i]));
@@ -62,7 +67,7 @@ DRIFT_MULTIVERSION void normalize_rows_backward(const T* gradient, const T* x, c
 
 struct RmsNorm : torch::autograd::Function<RmsNorm> {
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            double epsilon) {
+                            double epsilon, bool weight_first) {
     const std::int64_t rows = x.size(0), width = x.size(1);
     auto y = at::empty_like(x);
     auto inverse = at::empty({rows}, x.options().dtype(at::kFloat));
@@ -70,7 +75,7 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
       using T = decltype(type);
       at::parallel_for(0, rows, rows_per_task(width), [&](std::int64_t begin, std::int64_t end) {
         normalize_rows(x.const_data_ptr<T>(), weight.const_data_ptr<T>(), y.data_ptr<T>(), inverse.data_ptr<float>(),
-                       begin, end, width, static_cast<float>(epsilon));
+                       begin, end, width, static_cast<float>(epsilon), weight_first);
       });
     });
     context->save_for_backward({x, weight, inverse});
@@ -99,7 +104,7 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
         }
       });
     });
-    return {dx, partial.sum(0).to(weight.scalar_type()), at::Tensor()};
+    return {dx, partial.sum(0).to(weight.scalar_type()), at::Tensor(), at::Tensor()};
   }
 };
 
@@ -202,19 +207,21 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
 
 }  // namespace
 
-at::Tensor rms_norm_reference(const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon) {
+at::Tensor rms_norm_reference(const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon, NormWeight order) {
   const auto type = x_NH.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const auto wide = x_NH.to(type);
   const auto normed = wide * at::rsqrt((wide * wide).mean(-1, true) + epsilon);
+  if (order == NormWeight::kBeforeRounding) return (weight_H.to(type) * normed).to(x_NH.scalar_type());
   return weight_H * normed.to(x_NH.scalar_type());
 }
 
-at::Tensor rms_norm(const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon) {
-  if (weight_H.scalar_type() != x_NH.scalar_type()) return rms_norm_reference(x_NH, weight_H, epsilon);
+at::Tensor rms_norm(const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon, NormWeight order) {
+  if (weight_H.scalar_type() != x_NH.scalar_type()) return rms_norm_reference(x_NH, weight_H, epsilon, order);
+  const bool weight_first = order == NormWeight::kBeforeRounding;
   if (const auto* kernels = cuda::kernels_for(x_NH); kernels != nullptr && x_NH.size(1) <= cuda::kWidestNorm)
-    return cuda::rms_norm(*kernels, x_NH, weight_H, epsilon);
-  if (!has_fused_path(x_NH)) return rms_norm_reference(x_NH, weight_H, epsilon);
-  return RmsNorm::apply(x_NH.contiguous(), weight_H.contiguous(), epsilon);
+    return cuda::rms_norm(*kernels, x_NH, weight_H, epsilon, weight_first);
+  if (!has_fused_path(x_NH)) return rms_norm_reference(x_NH, weight_H, epsilon, order);
+  return RmsNorm::apply(x_NH.contiguous(), weight_H.contiguous(), epsilon, weight_first);
 }
 
 at::Tensor rotate_heads_reference(const at::Tensor& x, const at::Tensor& cosine_SD2, const at::Tensor& sine_SD2,

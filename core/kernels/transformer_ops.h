@@ -7,13 +7,21 @@
 
 namespace drift::kernels {
 
+/// Where a norm's quotient in float32 is rounded to the type of its input: they differ in bfloat16, by one rounding.
+enum class NormWeight {
+  kAfterRounding,   ///< the rounded quotient times the weight
+  kBeforeRounding,  ///< quotient times weight in float32, rounded once
+};
+
 /// x / sqrt(mean(x^2) + epsilon) * weight over the last dimension. x [N, H], weight [H]; the mean and the quotient in
-/// float32, rounded to x's type before the weight is applied. Differentiable in both; gradients are summed in float32
+/// float32, rounded to x's type as `order` says. Differentiable in both; gradients are summed in float32
 /// and rounded once. One pass on the CPU for float32 and bfloat16 of x and weight alike.
-at::Tensor rms_norm(const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon);
+at::Tensor rms_norm(const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon,
+                    NormWeight order = NormWeight::kAfterRounding);
 
 /// The same in plain tensor operations: what rms_norm is tested against, and what runs for all else.
-at::Tensor rms_norm_reference(const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon);
+at::Tensor rms_norm_reference(const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon,
+                              NormWeight order = NormWeight::kAfterRounding);
 
 /// Rotary position embedding in the half-split layout, and the change to heads-first order, in one pass:
 /// x [B * S, heads * D] -> [B, heads, S, D]; component j of a head turns with component j + D/2.

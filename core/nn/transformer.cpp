@@ -4,6 +4,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
@@ -47,6 +48,12 @@ RotaryTable RotaryTable::at_positions(const at::Tensor& positions_BS) const {
 }
 
 at::Tensor RotaryTable::rotate(const at::Tensor& x, std::int64_t heads, bool heads_last) const {
+  const std::int64_t dimension = x.size(1) / heads, rotated = 2 * cosine_SD2.size(1);
+  if (rotated < dimension) {
+    const auto parts = x.view({x.size(0), heads, dimension}).split_with_sizes({rotated, dimension - rotated}, 2);
+    const auto still = parts[1].view({-1, sequence, heads, dimension - rotated}).transpose(1, 2);
+    return at::cat({rotate(parts[0].reshape({x.size(0), heads * rotated}), heads), still}, -1);
+  }
   const auto turned = kernels::rotate_heads(x, cosine_SD2, sine_SD2, heads, heads_last);
   if (cosine_SD2.size(0) == sequence) return turned;
   // The kernel took all sequences for one.
@@ -56,13 +63,14 @@ at::Tensor RotaryTable::rotate(const at::Tensor& x, std::int64_t heads, bool hea
 at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, const BlockShape& shape,
                              const RotaryTable& rotary, const AttentionMask& attention_mask, const at::Tensor& rows_N,
                              const AdapterUse& adapters, const KeepKeysAndValues& keep) {
-  const auto normed = kernels::rms_norm(x, weights.attention_norm, shape.norm_epsilon);
+  const auto normed = kernels::rms_norm(x, weights.attention_norm, shape.norm_epsilon, shape.norm_weight);
   // Where query heads share key heads, attention takes them as more queries, which lie together in memory.
   const bool heads_last = shape.heads == shape.kv_heads;
   const auto of_heads = [&](const Projection& projection, const at::Tensor& norm) {
     const auto projected = project(normed, projection, adapters);
     if (!norm.defined()) return projected;
-    return kernels::rms_norm(projected.view({-1, norm.size(0)}), norm, shape.norm_epsilon).view_as(projected);
+    return kernels::rms_norm(projected.view({-1, norm.size(0)}), norm, shape.norm_epsilon, shape.norm_weight)
+        .view_as(projected);
   };
   const auto q = rotary.rotate(of_heads(weights.q, weights.query_norm), shape.heads, heads_last);
   auto k = rotary.rotate(of_heads(weights.k, weights.key_norm), shape.kv_heads);
@@ -79,7 +87,7 @@ at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, c
     return projection.bias.defined() ? to + project(of, projection, chosen) : project(of, projection, chosen, to);
   };
   const auto middle = add_to(residual, attended, weights.attention_out);
-  const auto inner = kernels::rms_norm(middle, weights.feed_forward_norm, shape.norm_epsilon);
+  const auto inner = kernels::rms_norm(middle, weights.feed_forward_norm, shape.norm_epsilon, shape.norm_weight);
   const auto gated = kernels::swiglu(project(inner, weights.gate, chosen), project(inner, weights.up, chosen));
   return add_to(middle, gated, weights.down);
 }

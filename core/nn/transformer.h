@@ -1,5 +1,6 @@
 #pragma once
 
+#include <core/kernels/transformer_ops.h>
 #include <core/nn/attention.h>
 #include <core/nn/projection.h>
 
@@ -23,7 +24,8 @@ struct RotaryTable {
   /// The positions of each token of some sequences: int64 [B, S].
   RotaryTable at_positions(const at::Tensor& positions_BS) const;
 
-  /// x [B * S, heads * D], turned, heads first: [B, heads, S, D]. `heads_last` as in kernels::rotate_heads().
+  /// x [B * S, heads * D], turned, heads first: [B, heads, S, D]. `heads_last` as in kernels::rotate_heads(). A table
+  /// of fewer than D components turns the first ones of a head; the others stay.
   at::Tensor rotate(const at::Tensor& x, std::int64_t heads, bool heads_last = false) const;
 
   std::int64_t sequence = 0;  ///< S
@@ -50,6 +52,7 @@ struct BlockShape {
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
   double norm_epsilon = 0;
+  kernels::NormWeight norm_weight = kernels::NormWeight::kAfterRounding;
 };
 
 /// Where a block's keys and values go, and what its queries attend to instead of them: a cache's part in a forward.

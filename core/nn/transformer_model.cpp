@@ -27,11 +27,6 @@
 namespace drift::nn {
 namespace {
 
-std::string layer_name(std::string name, std::size_t layer) {
-  static const std::string placeholder = "{layer}";
-  return name.replace(name.find(placeholder), placeholder.size(), std::to_string(layer));
-}
-
 /// Asks for a block's weights when the backward reaches it.
 struct BringBack final : torch::autograd::FunctionPreHook {
   BringBack(std::shared_ptr<BlockSource> from, std::int64_t number) : source(std::move(from)), layer(number) {}
@@ -66,6 +61,11 @@ at::Tensor mask_on_cpu(const at::Tensor& padding_B, const at::Tensor& key_mask_B
 
 }  // namespace
 
+std::string layer_name(std::string name, std::size_t layer) {
+  static const std::string placeholder = "{layer}";
+  return name.replace(name.find(placeholder), placeholder.size(), std::to_string(layer));
+}
+
 TransformerModel::TransformerModel(const TransformerShape& shape, const TensorNames& names, ModelTraits traits,
                                    const ModelConfig& config)
     : shape_(shape), packing_(Packing::of(config)), names_(names), traits_(std::move(traits)) {
@@ -86,18 +86,18 @@ TransformerModel::TransformerModel(const TransformerShape& shape, const TensorNa
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     BlockWeights block;
     block.attention_norm = parameter({shape.hidden});
-    projection(block.q, width, shape.hidden, shape.query_key_value_bias);
-    projection(block.k, kv_width, shape.hidden, shape.query_key_value_bias);
-    projection(block.v, kv_width, shape.hidden, shape.query_key_value_bias);
+    projection(block.q, width, shape.hidden, shape.bias.query);
+    projection(block.k, kv_width, shape.hidden, shape.bias.key);
+    projection(block.v, kv_width, shape.hidden, shape.bias.value);
     if (shape.query_key_norm) {
       block.query_norm = parameter({head_dimension()});
       block.key_norm = parameter({head_dimension()});
     }
-    projection(block.attention_out, shape.hidden, width, shape.attention_out_bias);
+    projection(block.attention_out, shape.hidden, width, shape.bias.attention_out);
     block.feed_forward_norm = parameter({shape.hidden});
-    projection(block.gate, shape.feed_forward, shape.hidden, shape.feed_forward_bias);
-    projection(block.up, shape.feed_forward, shape.hidden, shape.feed_forward_bias);
-    projection(block.down, shape.hidden, shape.feed_forward, shape.feed_forward_bias);
+    projection(block.gate, shape.feed_forward, shape.hidden, shape.bias.gate);
+    projection(block.up, shape.feed_forward, shape.hidden, shape.bias.up);
+    projection(block.down, shape.hidden, shape.feed_forward, shape.bias.down);
     blocks_.push_back(block);
   }
   final_norm_H_ = parameter({shape.hidden});
@@ -105,8 +105,8 @@ TransformerModel::TransformerModel(const TransformerShape& shape, const TensorNa
   add_adapters(adapters);
 
   const auto table_type = shape.rotary_in_model_type || config.dtype == at::kDouble ? config.dtype : at::kFloat;
-  rotary_ = RotaryTable(shape.context_length, head_dimension(), shape.rotary_theta,
-                        at::TensorOptions(table_type).device(config.device));
+  rotary_ = RotaryTable(shape.context_length, shape.rotary_dimension > 0 ? shape.rotary_dimension : head_dimension(),
+                        shape.rotary_theta, at::TensorOptions(table_type).device(config.device));
   traits_.vocabulary_size = shape.vocabulary;
   traits_.hidden_size = shape.hidden;
   traits_.layers = shape.layers;
@@ -146,7 +146,7 @@ at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const RotaryT
   // Where there is no graph, a device's operators need not ask for one: the host keeps ahead of fast kernels.
   std::optional<at::AutoDispatchBelowADInplaceOrView> without_graph;
   if (!c10::GradMode::is_enabled() && !embedding_VH_.is_cpu()) without_graph.emplace();
-  const BlockShape block_shape{shape_.heads, shape_.kv_heads, shape_.norm_epsilon};
+  const BlockShape block_shape{shape_.heads, shape_.kv_heads, shape_.norm_epsilon, norm_weight()};
   const auto tokens = input.tokens_BS.reshape({-1});
   // Where most rows of the table are not looked up, a dense gradient would be mostly zeros to fill and to add.
   const bool sparse_gradient = tokens.numel() < shape_.vocabulary;
@@ -167,7 +167,7 @@ at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const RotaryT
     if (source_ && x.requires_grad())
       x.grad_fn()->add_tensor_pre_hook(std::make_unique<BringBack>(source_, static_cast<std::int64_t>(layer)));
   }
-  return kernels::rms_norm(x, final_norm_H_, shape_.norm_epsilon);
+  return kernels::rms_norm(x, final_norm_H_, shape_.norm_epsilon, norm_weight());
 }
 
 std::shared_ptr<const AttentionTiles> TransformerModel::tiles(const BlockStructure& structure,

@@ -19,6 +19,12 @@
 
 namespace drift::nn {
 
+/// Which projections of a block add a bias.
+struct ProjectionBiases {
+  bool query = false, key = false, value = false, attention_out = false;
+  bool gate = false, up = false, down = false;
+};
+
 /// The settings that determine the shapes and the numbers of a backbone of transformer blocks.
 struct TransformerShape {
   std::int64_t vocabulary = 0;  ///< rows of the embedding and of the head
@@ -30,11 +36,11 @@ struct TransformerShape {
   std::int64_t feed_forward = 0;
   std::int64_t context_length = 0;
   double norm_epsilon = 0;
+  bool norm_weight_before_rounding = false;  ///< of every norm: kernels::NormWeight
   double rotary_theta = 0;
+  std::int64_t rotary_dimension = 0;  ///< that many of a head's components are turned, its first; 0: all
   bool rotary_in_model_type = false;  ///< angles and rotation rounded to the model's type; else in float32
-  bool query_key_value_bias = false;
-  bool attention_out_bias = false;
-  bool feed_forward_bias = false;  ///< of gate, up and down
+  ProjectionBiases bias;
   bool query_key_norm = false;     ///< RMS norms over each head of queries and keys, before the rotation
   bool tied_head = false;          ///< the embedding is the LM head
   std::int64_t padding_row = -1;   ///< row of the embedding that a lookup gives no gradient; -1: none
@@ -50,8 +56,12 @@ struct TensorNames {
   std::string feed_forward_norm, gate, up, down;
 };
 
+/// The name with a layer's number in it.
+std::string layer_name(std::string name, std::size_t layer);
+
 /// A backbone of pre-norm blocks with rotary angles, RMS norms and SwiGLU. A family adds its traits, its config.json
-/// and its random initialisation. Every projection of its blocks can have an adapter.
+/// and its random initialisation, most of them by a description (described_model.h). Every projection of its blocks can
+/// have an adapter.
 class TransformerModel : public Model,
                          public CachedForward,
                          public BlockAttention,
@@ -97,6 +107,10 @@ class TransformerModel : public Model,
   bool has_runs() const { return !device().is_cpu(); }
   std::int64_t sum_of_packed(const std::function<std::int64_t(std::int64_t values)>& each) const;
 
+  kernels::NormWeight norm_weight() const {
+    return shape_.norm_weight_before_rounding ? kernels::NormWeight::kBeforeRounding
+                                              : kernels::NormWeight::kAfterRounding;
+  }
   std::int64_t head_dimension() const {
     return shape_.head_dimension > 0 ? shape_.head_dimension : shape_.hidden / shape_.heads;
   }

@@ -6,13 +6,16 @@
 #include <core/io/checkpoint_weights.h>
 #include <core/io/json.h>
 #include <core/io/safetensors.h>
-#include <plugins/models/dream/config.h>
-#include <plugins/models/llada/config.h>
+#include <core/nn/described_config.h>
 #include <tests/fuzz/fuzz.h>
 
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <nlohmann/json.hpp>
+
+namespace drift::fuzz {
+extern const char *const k_llada, *const k_dream, *const k_sdar;  // plugins/models
+}
 
 namespace drift::checkpoint_json_fuzzer {
 namespace {
@@ -54,6 +57,15 @@ void open_and_save(const std::string& index) {
   drift::fuzz::require(drift::CheckpointWeights(copy.path()).files().size() == 2);
 }
 
+void read_as(const char* family, const std::string& config) {
+  const auto description = drift::nn::parse_description(family, "family.toml");
+  const drift::Parameters params(drift::nn::described_parameters(description),
+                                 {{"ignored_settings", std::vector<std::string>{"quantisation"}}});
+  drift::ModelConfig model;
+  model.config_json = config;
+  drift::nn::read_config(description, model, params);
+}
+
 }  // namespace
 
 DRIFT_FUZZ_TARGET(checkpoint_json) {
@@ -64,8 +76,8 @@ DRIFT_FUZZ_TARGET(checkpoint_json) {
   drift::fuzz::require(is_json || !is_index);
   if (!is_json) return 0;
   replace_value(text, parsed);
-  drift::fuzz::accepted([&] { drift::llada::LladaConfig::parse(text, {}); });
-  drift::fuzz::accepted([&] { drift::dream::DreamConfig::parse(text, {"quantisation"}); });
+  for (const char* const description : {drift::fuzz::k_llada, drift::fuzz::k_dream, drift::fuzz::k_sdar})
+    drift::fuzz::accepted([&] { read_as(description, text); });
   if (is_index) open_and_save(text);
   return 0;
 }

@@ -83,8 +83,14 @@ void compare_norms(const KernelMachine& machine) {
       for (const bool shift : {false, true}) {
         SCOPED_TRACE(describe(type, shape));
         const Tensors inputs{leaf(shape, type, shift, machine.device), leaf({shape[1]}, type, false, machine.device)};
-        compare([&](const auto& in) { return kernels::cuda::rms_norm(machine.kernels, in[0], in[1], 1e-5); },
-                [](const auto& in) { return kernels::rms_norm_reference(in[0], in[1], 1e-5); }, inputs, false);
+        for (const auto order : {kernels::NormWeight::kAfterRounding, kernels::NormWeight::kBeforeRounding}) {
+          const bool weight_first = order == kernels::NormWeight::kBeforeRounding;
+          compare(
+              [&](const auto& in) {
+                return kernels::cuda::rms_norm(machine.kernels, in[0], in[1], 1e-5, weight_first);
+              },
+              [&](const auto& in) { return kernels::rms_norm_reference(in[0], in[1], 1e-5, order); }, inputs, false);
+        }
       }
     }
   }

@@ -56,17 +56,24 @@ Kernel rotation(std::int64_t sequence, std::int64_t heads, std::int64_t dimensio
 
 /// Kernels with inputs of the type `type`: where tables are read, both with wide and with narrow ones.
 std::vector<Kernel> kernels_of(at::ScalarType type) {
-  std::vector<Kernel> all = {{"rms_norm",
-                              [](const auto& in) { return kernels::rms_norm(in[0], in[1], 1e-5); },
-                              [](const auto& in) { return kernels::rms_norm_reference(in[0], in[1], 1e-5); },
-                              {{{33, 7}, {7}}, {{1, 64}, {64}}, {{70, 192}, {192}}, {{3, 1}, {1}}, {{0, 8}, {8}}}},
-                             {"swiglu",
-                              [](const auto& in) { return kernels::swiglu(in[0], in[1]); },
-                              [](const auto& in) { return kernels::swiglu_reference(in[0], in[1]); },
-                              {{{17, 50}, {17, 50}}, {{1, 3}, {1, 3}}, {{300, 257}, {300, 257}}, {{0, 4}, {0, 4}}}},
-                             rotation(5, 3, 8, at::kFloat),
-                             rotation(7, 2, 64, at::kFloat),
-                             rotation(1, 1, 2, at::kFloat)};
+  std::vector<Kernel> all = {
+      {"rms_norm",
+       [](const auto& in) { return kernels::rms_norm(in[0], in[1], 1e-5); },
+       [](const auto& in) { return kernels::rms_norm_reference(in[0], in[1], 1e-5); },
+       {{{33, 7}, {7}}, {{1, 64}, {64}}, {{70, 192}, {192}}, {{3, 1}, {1}}, {{0, 8}, {8}}}},
+      {"rms_norm_weighted_before_rounding",
+       [](const auto& in) { return kernels::rms_norm(in[0], in[1], 1e-5, kernels::NormWeight::kBeforeRounding); },
+       [](const auto& in) {
+         return kernels::rms_norm_reference(in[0], in[1], 1e-5, kernels::NormWeight::kBeforeRounding);
+       },
+       {{{33, 7}, {7}}, {{70, 192}, {192}}}},
+      {"swiglu",
+       [](const auto& in) { return kernels::swiglu(in[0], in[1]); },
+       [](const auto& in) { return kernels::swiglu_reference(in[0], in[1]); },
+       {{{17, 50}, {17, 50}}, {{1, 3}, {1, 3}}, {{300, 257}, {300, 257}}, {{0, 4}, {0, 4}}}},
+      rotation(5, 3, 8, at::kFloat),
+      rotation(7, 2, 64, at::kFloat),
+      rotation(1, 1, 2, at::kFloat)};
   if (type == at::kBFloat16) {
     all.push_back(rotation(5, 3, 8, type));
     all.push_back(rotation(7, 2, 64, type));

@@ -24,6 +24,7 @@ struct RmsNormCall {
   float* inverse;
   std::int64_t rows, width;
   float epsilon;
+  bool weight_first;  ///< NormWeight::kBeforeRounding
 };
 
 /// Its gradient. `partial` [parts, width] receives sums of the weight's gradient, of consecutive rows each.

@@ -9,7 +9,8 @@ constexpr int kNormThreads = 256;
 
 /// One block per row.
 template <class T, int kPack>
-__global__ void normalize_rows(const T* x, const T* weight, T* y, float* inverse, std::int64_t width, float epsilon) {
+__global__ void normalize_rows(const T* x, const T* weight, T* y, float* inverse, std::int64_t width, float epsilon,
+                               bool weight_first) {
   const std::int64_t row = blockIdx.x, packs = width / kPack;
   const T* in = x + row * width;
   float squares = 0;
@@ -24,7 +25,8 @@ __global__ void normalize_rows(const T* x, const T* weight, T* y, float* inverse
     const auto values = load<kPack>(in, p), weights = load<kPack>(weight, p);
     Pack<T, kPack> out;
     for (int i = 0; i < kPack; ++i) {
-      out.at[i] = narrow<T>(rounded_to<T>(widen(values.at[i]) * scale) * widen(weights.at[i]));
+      const float normed = widen(values.at[i]) * scale;
+      out.at[i] = narrow<T>((weight_first ? normed : rounded_to<T>(normed)) * widen(weights.at[i]));
     }
     store(y + row * width, p, out);
   }
@@ -71,7 +73,7 @@ Status rms_norm(const cuda::RmsNormCall& call, Stream stream) {
     using T = decltype(type);
     return launch(normalize_rows<T, pack.value>, {call.rows, threads_for(call.width / pack.value, kNormThreads)},
                   stream, static_cast<const T*>(call.x), static_cast<const T*>(call.weight), static_cast<T*>(call.y),
-                  call.inverse, call.width, call.epsilon);
+                  call.inverse, call.width, call.epsilon, call.weight_first);
   });
 }
 

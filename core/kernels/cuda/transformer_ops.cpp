@@ -34,19 +34,20 @@ bool has_graph(const Tensors&... tensors) {
 
 /// y, and 1 / rms of each row.
 std::pair<at::Tensor, at::Tensor> normalized(const KernelTable& kernels, const at::Tensor& x, const at::Tensor& weight,
-                                             double epsilon) {
+                                             double epsilon, bool weight_first) {
   auto y = at::empty_like(x);
   auto inverse = at::empty({x.size(0)}, x.options().dtype(at::kFloat));
-  check(kernels, kernels.rms_norm({element_of(x), x.const_data_ptr(), weight.const_data_ptr(), y.data_ptr(),
-                                   inverse.data_ptr<float>(), x.size(0), x.size(1), static_cast<float>(epsilon)},
-                                  stream_of(x)));
+  check(kernels,
+        kernels.rms_norm({element_of(x), x.const_data_ptr(), weight.const_data_ptr(), y.data_ptr(),
+                          inverse.data_ptr<float>(), x.size(0), x.size(1), static_cast<float>(epsilon), weight_first},
+                         stream_of(x)));
   return {y, inverse};
 }
 
 struct RmsNorm : torch::autograd::Function<RmsNorm> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight, double epsilon,
-                            const KernelTable* kernels) {
-    auto [y, inverse] = normalized(*kernels, x, weight, epsilon);
+                            bool weight_first, const KernelTable* kernels) {
+    auto [y, inverse] = normalized(*kernels, x, weight, epsilon, weight_first);
     context->save_for_backward({x, weight, inverse});
     keep(context, *kernels);
     return y;
@@ -65,7 +66,7 @@ struct RmsNorm : torch::autograd::Function<RmsNorm> {
                        {element_of(x), gradient.const_data_ptr(), x.const_data_ptr(), weight.const_data_ptr(),
                         inverse.const_data_ptr<float>(), dx.data_ptr(), partial.data_ptr<float>(), parts, rows, width},
                        stream_of(x)));
-    return {dx, partial.sum(0).to(weight.scalar_type()), at::Tensor(), at::Tensor()};
+    return {dx, partial.sum(0).to(weight.scalar_type()), at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };
 
@@ -141,10 +142,11 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
 
 }  // namespace
 
-at::Tensor rms_norm(const KernelTable& kernels, const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon) {
+at::Tensor rms_norm(const KernelTable& kernels, const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon,
+                    bool weight_first) {
   const auto x = x_NH.contiguous(), weight = weight_H.contiguous();
-  return has_graph(x, weight) ? RmsNorm::apply(x, weight, epsilon, &kernels)
-                              : normalized(kernels, x, weight, epsilon).first;
+  return has_graph(x, weight) ? RmsNorm::apply(x, weight, epsilon, weight_first, &kernels)
+                              : normalized(kernels, x, weight, epsilon, weight_first).first;
 }
 
 at::Tensor rotate_heads(const KernelTable& kernels, const at::Tensor& x, const at::Tensor& cosine_SD2,

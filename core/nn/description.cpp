@@ -1,0 +1,407 @@
+#include <core/nn/description.h>
+
+#include <drift/error.h>
+#include <drift/nearest.h>
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <utility>
+
+namespace drift::nn {
+
+extern const char* const kLlamaDescription;  ///< llama.toml
+
+namespace {
+
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+const Words kTables = {"family",  "summary",  "like",      "select",     "keys",
+                       "bias",    "switches", "required",  "consistent", "without_effect",
+                       "missing", "tensors",  "forbidden", "chat",       "initialization"};
+const Words kKeys = {"hidden",       "layers",     "heads",          "kv_heads",     "head_dimension",
+                     "feed_forward", "vocabulary", "context",        "norm_epsilon", "rotary_theta",
+                     "rotary_part",  "tied_head",  "query_key_norm", "mask",         "pad",
+                     "padding_row",  "end",        "block"};
+const Words kBiases = {"query", "key", "value", "attention_out", "gate", "up", "down"};
+
+/// What TOML has no word for.
+const std::string kNull = "null";
+
+Json json_of(const toml::node& node) {
+  if (const auto* table = node.as_table()) {
+    Json made = Json::object();
+    for (const auto& [key, value] : *table) made[std::string(key.str())] = json_of(value);
+    return made;
+  }
+  if (const auto* array = node.as_array()) {
+    Json made = Json::array();
+    for (const auto& value : *array) made.push_back(json_of(value));
+    return made;
+  }
+  if (const auto value = node.value_exact<bool>()) return *value;
+  if (const auto value = node.value_exact<std::int64_t>()) return *value;
+  if (const auto value = node.value_exact<double>()) return *value;
+  if (const auto value = node.value_exact<std::string>()) return *value == kNull ? Json() : Json(*value);
+  throw Error("dates and times have no meaning in a description");
+}
+
+Json parse_toml(std::string_view text, const std::string& file) try {
+  // What is nested deeper than TOML++'s stack takes a long line.
+  constexpr std::size_t kLongestLine = 2000;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (end - begin > kLongestLine) throw Error("a line has more than " + std::to_string(kLongestLine) + " characters");
+    begin = end + 1;
+  }
+  return json_of(toml::parse(text, file));
+} catch (const toml::parse_error& error) {
+  throw Error(file + ":" + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
+}
+
+/// `own` over `base`: tables are joined word by word; lists of required values stand for themselves.
+void lay_over(Json& base, const Json& own) {
+  for (const auto& [key, value] : own.items()) {
+    if (value.is_object() && base.contains(key) && base[key].is_object()) {
+      lay_over(base[key], value);
+    } else {
+      base[key] = value;
+    }
+  }
+}
+
+/// Reads one description; `at` in messages is "[keys] hidden".
+class DescriptionReader {
+ public:
+  DescriptionReader(std::string_view text, std::string file) : file_(std::move(file)), json_(parse_toml(text, file_)) {
+    check_words(json_, kTables, "");
+    const std::string like = text_of(json_, "like", "", /*needed=*/false);
+    if (like == "llama") {
+      Json base = parse_toml(kLlamaDescription, "llama.toml");
+      lay_over(base, json_);
+      json_ = std::move(base);
+    } else if (!like.empty()) {
+      fail("like", "`" + like + "` is not known", "the only one is `llama`");
+    }
+  }
+
+  Description read() {
+    Description made;
+    made.file = file_;
+    made.family = text_of(json_, "family", "");
+    made.summary = text_of(json_, "summary", "");
+    read_selection(made);
+    read_values(made);
+    read_switches(made);
+    read_required(made);
+    read_tensors(made);
+    read_forbidden(made);
+    for (const Json& one : list(json_, "chat", "")) made.chat_formats.push_back(chat_format(one));
+    read_initialization(made);
+    return made;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& at, const std::string& problem, const std::string& hint = {}) const {
+    throw Error(file_ + ": " + (at.empty() ? "" : at + ": ") + problem, hint);
+  }
+
+  static std::string shortened(const Json& value) {
+    const std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+    return text.size() <= 60 ? text : text.substr(0, 57) + "…";
+  }
+
+  [[noreturn]] void fail_unknown(const std::string& at, const std::string& word, const Words& words) const {
+    std::string all;
+    for (const std::string& one : words) all += (all.empty() ? "" : ", ") + one;
+    const std::string nearest = nearest_name(word, words);
+    fail(at, "`" + word.substr(0, 60) + "` is not known",
+         (nearest.empty() ? "" : "did you mean `" + nearest + "`? ") + "there are: " + all);
+  }
+
+  void check_words(const Json& table, const Words& words, const std::string& at) const {
+    if (!table.is_object()) fail(at, shortened(table) + " is not a table");
+    for (const auto& [key, value] : table.items()) {
+      if (std::ranges::count(words, key) == 0) fail_unknown(at, key, words);
+    }
+  }
+
+  static std::string place(const std::string& at, const std::string& key) { return at.empty() ? key : at + " " + key; }
+
+  std::string text_of(const Json& table, const std::string& key, const std::string& at, bool needed = true) const {
+    if (!table.contains(key)) {
+      if (needed) fail(at, "`" + key + "` is missing");
+      return {};
+    }
+    if (!table[key].is_string()) fail(place(at, key), shortened(table[key]) + " is not a text");
+    return table[key];
+  }
+
+  double number_of(const Json& table, const std::string& key, const std::string& at, double absent) const {
+    if (!table.contains(key)) return absent;
+    if (!table[key].is_number() || table[key] < 0 || table[key] > 1e3)
+      fail(place(at, key), shortened(table[key]) + " is not a number from 0 to 1000");
+    return table[key];
+  }
+
+  bool flag_of(const Json& table, const std::string& key, const std::string& at) const {
+    if (!table.contains(key)) return false;
+    if (!table[key].is_boolean()) fail(place(at, key), shortened(table[key]) + " is not true or false");
+    return table[key];
+  }
+
+  Json list(const Json& table, const std::string& key, const std::string& at) const {
+    if (!table.contains(key)) return Json::array();
+    if (!table[key].is_array()) fail(place(at, key), shortened(table[key]) + " is not a list");
+    return table[key];
+  }
+
+  Words texts(const Json& table, const std::string& key, const std::string& at) const {
+    Words made;
+    for (const Json& one : list(table, key, at)) {
+      if (!one.is_string()) fail(place(at, key), shortened(one) + " is not a text");
+      made.push_back(one);
+    }
+    return made;
+  }
+
+  /// One of some words; the first if it is not there.
+  std::string choice(const Json& table, const std::string& key, const std::string& at, const Words& words) const {
+    if (!table.contains(key)) return words.front();
+    const std::string word = text_of(table, key, at);
+    if (std::ranges::count(words, word) == 0) fail_unknown(place(at, key), word, words);
+    return word;
+  }
+
+  Json table_of(const std::string& name, const Words& words) const {
+    const Json table = json_.value(name, Json::object());
+    check_words(table, words, "[" + name + "]");
+    return table;
+  }
+
+  Json condition(const Json& table, const std::string& at) const {
+    const Json when = table.value("when", Json::object());
+    if (!when.is_object()) fail(place(at, "when"), shortened(when) + " is not a table of keys and their values");
+    return when;
+  }
+
+  Json operand(const std::string& text, const std::string& at) const {
+    if (text.size() > 1 && text.front() == '$') return text;
+    if (!text.empty() && text.size() <= 8 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; }))
+      return std::stoll(text);
+    fail(at, "`" + text.substr(0, 60) + "` is neither a number nor a key",
+         "a key of config.json is written \"$hidden_size\", a quotient \"$hidden_size / $num_attention_heads\"");
+  }
+
+  ValueSource source(const Json& value, const std::string& at) const {
+    ValueSource made;
+    if (value.is_object()) {
+      check_words(value, {"when", "value"}, at);
+      if (!value.contains("value")) fail(at, "`value` is missing beside `when`");
+      made = source(value["value"], at);
+      made.when = condition(value, at);
+      return made;
+    }
+    if (value.is_number() || value.is_boolean()) {
+      made.left = value;
+      return made;
+    }
+    if (!value.is_string()) fail(at, shortened(value) + " is neither a number, nor a key, nor true or false");
+    std::istringstream stream(value.get<std::string>());
+    std::string left, operation, right, rest;
+    stream >> left >> operation >> right >> rest;
+    made.left = operand(left, at);
+    if (operation.empty()) return made;
+    if ((operation != "/" && operation != "*") || right.empty() || !rest.empty())
+      fail(at, "`" + value.get<std::string>().substr(0, 60) + "` is not of the form A / B or A * B");
+    made.operation = operation.front();
+    made.right = operand(right, at);
+    return made;
+  }
+
+  ValueSources sources(const Json& value, const std::string& at) const {
+    ValueSources made;
+    for (const Json& one : value.is_array() ? value : Json::array({value})) made.push_back(source(one, at));
+    if (made.empty()) fail(at, "the list is empty");
+    return made;
+  }
+
+  void read_selection(Description& made) const {
+    const Json table = table_of("select", {"model_type", "present", "absent"});
+    made.model_type = text_of(table, "model_type", "[select]");
+    made.present = texts(table, "present", "[select]");
+    made.absent = texts(table, "absent", "[select]");
+  }
+
+  void read_values(Description& made) const {
+    const Json keys = table_of("keys", kKeys), biases = table_of("bias", kBiases);
+    for (const auto& [key, value] : keys.items()) made.values[key] = sources(value, "[keys] " + key);
+    for (const auto& [key, value] : biases.items()) made.values["bias." + key] = sources(value, "[bias] " + key);
+    for (const char* needed : {"hidden", "layers", "heads", "head_dimension", "feed_forward", "vocabulary", "context",
+                               "norm_epsilon", "rotary_theta", "pad"}) {
+      if (!made.values.contains(needed)) fail("[keys]", std::string("`") + needed + "` is missing");
+    }
+    if (!made.values.contains("end")) made.values["end"] = sources("$eos_token_id", "");
+    const auto also = [&](const char* key, const Json& meaning) {
+      if (!made.values.contains(key)) made.values[key] = sources(meaning, "");
+    };
+    also("tied_head", false);
+    also("query_key_norm", false);
+    also("padding_row", -1);
+    also("rotary_part", 1.0);
+  }
+
+  void read_switches(Description& made) const {
+    const std::string at = "[switches]";
+    const Json table = table_of("switches", {"predicts", "attention", "rotation", "norm_weight"});
+    if (!table.contains("predicts")) fail(at, "`predicts` is missing", "which row predicts a token: same, previous");
+    if (!table.contains("attention")) fail(at, "`attention` is missing", "full, block or either");
+    const bool previous = choice(table, "predicts", at, {"same", "previous"}) == "previous";
+    made.prediction_row = previous ? PredictionRow::kPrevious : PredictionRow::kSame;
+    const std::string attention = choice(table, "attention", at, {"full", "block", "either"});
+    made.attention = attention == "full"    ? BlockChoice::kFull
+                     : attention == "block" ? BlockChoice::kBlock
+                                            : BlockChoice::kEither;
+    made.rotary_in_model_type = choice(table, "rotation", at, {"float32", "model_type"}) == "model_type";
+    made.norm_weight_before_rounding =
+        choice(table, "norm_weight", at, {"after_rounding", "before_rounding"}) == "before_rounding";
+    const Json missing = table_of("missing", {"block", "mask"});
+    for (const auto& [key, value] : missing.items()) made.missing[key] = text_of(missing, key, "[missing]");
+  }
+
+  RequiredValues required(const Json& table, const std::string& at) const {
+    RequiredValues made;
+    if (!table.is_object()) fail(at, shortened(table) + " is not a table");
+    for (const auto& [key, values] : table.items()) {
+      if (!values.is_array() || values.empty())
+        fail(place(at, key), "a list of the values that are computed is needed");
+      for (const Json& value : values) {
+        const bool each = value.is_object() && value.size() == 1 && value.contains("each_layer");
+        const bool is_found = value.is_string() && value.get<std::string>().starts_with("$");
+        made.values[key].push_back({is_found ? source(value, place(at, key)) : ValueSource{.left = value}, each});
+        if (each) made.values[key].back().source.left = value["each_layer"];
+      }
+    }
+    return made;
+  }
+
+  void read_required(Description& made) const {
+    made.required.push_back(required(json_.value("required", Json::object()), "[required]"));
+    for (const Json& one : list(json_, "consistent", "")) {
+      const std::string at = "[[consistent]]";
+      check_words(one, {"when", "values"}, at);
+      made.required.push_back(required(one.value("values", Json()), place(at, "values")));
+      made.required.back().when = condition(one, at);
+    }
+    const Json without = json_.value("without_effect", Json::object());
+    if (!without.is_object()) fail("[without_effect]", shortened(without) + " is not a table of lists of keys");
+    for (const auto& [reason, keys] : without.items()) {
+      for (std::string& key : texts(without, reason, "[without_effect]")) made.without_effect.push_back(std::move(key));
+    }
+  }
+
+  void read_tensors(Description& made) const {
+    TensorNames& t = made.tensors;
+    const std::vector<std::pair<const char*, std::string*>> whole = {
+        {"embedding", &t.embedding}, {"final_norm", &t.final_norm}, {"head", &t.head}};
+    const std::vector<std::pair<const char*, std::string*>> of_layers = {{"attention_norm", &t.attention_norm},
+                                                                         {"query", &t.query},
+                                                                         {"key", &t.key},
+                                                                         {"value", &t.value},
+                                                                         {"attention_out", &t.attention_out},
+                                                                         {"query_norm", &t.query_norm},
+                                                                         {"key_norm", &t.key_norm},
+                                                                         {"feed_forward_norm", &t.feed_forward_norm},
+                                                                         {"gate", &t.gate},
+                                                                         {"up", &t.up},
+                                                                         {"down", &t.down}};
+    Words words;
+    for (const auto* names : {&whole, &of_layers}) {
+      for (const auto& [word, name] : *names) words.emplace_back(word);
+    }
+    const Json table = table_of("tensors", words);
+    std::set<std::string> known;
+    for (const auto* names : {&whole, &of_layers}) {
+      for (const auto& [word, name] : *names) {
+        const std::string key = word, at = "[tensors] " + key;
+        const bool has_norms = made.values.at("query_key_norm").front().left != Json(false);
+        *name = text_of(table, key, "[tensors]", has_norms || !(key == "query_norm" || key == "key_norm"));
+        if (name->empty()) continue;
+        const auto layer = name->find("{layer}");
+        if ((names == &of_layers) != (layer != name->npos) || name->find("{layer}", layer + 1) < name->size())
+          fail(at, "`" + *name + "` " + (names == &whole ? "must not have" : "must have one") + " `{layer}`");
+        if (!name->ends_with(".weight")) fail(at, "`" + *name + "` does not end in `.weight`");
+        if (!known.insert(*name).second) fail(at, "`" + *name + "` is also another tensor's name");
+      }
+    }
+  }
+
+  void read_forbidden(Description& made) const {
+    const std::string at = "[forbidden] ids";
+    for (const Json& one : list(table_of("forbidden", {"ids"}), "ids", "[forbidden]")) {
+      ForbiddenIds ids;
+      if (one.is_object()) {
+        check_words(one, {"when", "from"}, at);
+        const Json from = one.value("from", Json());
+        if (!from.is_number_integer() || from < 0) fail(at, "`from` = " + shortened(from) + " is no token");
+        ids = {ForbiddenIds::Kind::kFrom, condition(one, at), from.get<std::int64_t>()};
+      } else if (one == "mask_and_above") {
+        ids.kind = ForbiddenIds::Kind::kMaskAndAbove;
+      } else if (one != "mask") {
+        fail_unknown(at, shortened(one), {"mask", "mask_and_above"});
+      }
+      made.forbidden.push_back(ids);
+    }
+  }
+
+  ChatFormat chat_format(const Json& table) const {
+    const std::string at = "[[chat]]";
+    check_words(table, {"name", "opening", "turn_begin", "turn_end", "reply_begin", "default_system", "trims_text"},
+                at);
+    const auto text = [&](const char* key) { return text_of(table, key, at, /*needed=*/false); };
+    ChatFormat format;
+    format.name = text_of(table, "name", at);
+    format.opening = text("opening");
+    format.turn_begin = text("turn_begin");
+    format.turn_end = text("turn_end");
+    format.reply_begin = text("reply_begin");
+    format.default_system = text("default_system");
+    format.trims_text = flag_of(table, "trims_text", at);
+    return format;
+  }
+
+  void read_initialization(Description& made) const {
+    const std::string at = "[initialization]";
+    const Json table = table_of("initialization", {"scheme", "deviation", "cut"});
+    made.initialization.mitchell = choice(table, "scheme", at, {"normal", "mitchell"}) == "mitchell";
+    made.initialization.deviation = number_of(table, "deviation", at, 0.02);
+    made.initialization.cut = number_of(table, "cut", at, 0);
+  }
+
+  std::string file_;
+  Json json_;
+};
+
+}  // namespace
+
+std::string ValueSource::name() const {
+  const auto text = [](const Json& value) {
+    return value.is_string() ? "`" + value.get<std::string>().substr(1) + "`" : value.dump();
+  };
+  return text(left) + (operation == 0 ? "" : std::string(" ") + operation + " " + text(right));
+}
+
+bool Description::selects(const Json& config) const {
+  const auto has = [&](const std::string& key) { return !config.value(key, Json()).is_null(); };
+  return config.is_object() && config.value("model_type", Json()) == model_type && std::ranges::all_of(present, has) &&
+         std::ranges::none_of(absent, has);
+}
+
+Description parse_description(std::string_view text, const std::string& file) {
+  return DescriptionReader(text, file).read();
+}
+
+}  // namespace drift::nn
