@@ -13,6 +13,11 @@ constexpr Choices<GroupFill, 2> kFills{
 constexpr Choices<ReferenceKind, 3> kReferences{
     {{"frozen", ReferenceKind::kFrozen}, {"ema", ReferenceKind::kMovingAverage}, {"old", ReferenceKind::kOld}}};
 constexpr Choices<ValueNorm, 2> kValueNorms{{{"targets", ValueNorm::kTargets}, {"length", ValueNorm::kLength}}};
+constexpr Choices<PretrainNoise, 5> kNoises{{{"likelihood", PretrainNoise::kLikelihood},
+                                             {"text", PretrainNoise::kText},
+                                             {"semi_ar", PretrainNoise::kSemiAutoregressive},
+                                             {"complementary", PretrainNoise::kComplementary},
+                                             {"mean", PretrainNoise::kMean}}};
 constexpr Choices<bool, 2> kRestarts{{{"never", false}, {"per_rollout", true}}};
 constexpr Choices<bool, 2> kMoments{{{"float32", false}, {"bfloat16", true}}};
 constexpr Choices<bool, 2> kOffload{{{"none", false}, {"optimizer", true}}};
@@ -122,12 +127,25 @@ void PretrainSettings::declare(Parameters& parameters) {
   batch_size = parameters("batch_size", batch_size, "demonstrations per step", at_least(1));
   response_length = parameters("response_length", response_length,
                                "response positions; shorter demonstrations are filled with the end token", at_least(1));
+  noise = parameters("noise", kNoises, noise,
+                     "likelihood, text: a mask ratio for each text, losses divided by it; mean: the same ratios, the "
+                     "mean loss of masked tokens; complementary: a ratio for each block, the mean loss of masked "
+                     "tokens, then of all others; semi_ar: a ratio for each token, losses divided by the length");
   block = parameters("block", block,
-                     "masks fall on one block of this length: what is before it is clean, what is after it masked and "
-                     "not scored; 0 = on the whole response",
+                     "likelihood: masks fall on one block of this length: what is before it is clean, what is after it "
+                     "masked and not scored; 0 = on the whole response. complementary, of a model without blocks: "
+                     "tokens that share a ratio; 0 = all of a text",
                      at_least(0));
-  minimum_mask_ratio = parameters("minimum_mask_ratio", minimum_mask_ratio, "smallest share of masked response tokens",
-                                  {.minimum = 0, .maximum = 1, .minimum_excluded = true});
+  const AllowedValues ratio{.minimum = 0, .maximum = 1, .minimum_excluded = true};
+  minimum_mask_ratio =
+      parameters("minimum_mask_ratio", minimum_mask_ratio, "smallest share of masked response tokens", ratio);
+  maximum_mask_ratio =
+      parameters("maximum_mask_ratio", maximum_mask_ratio, "largest share of masked response tokens", ratio);
+  mask_prompts = parameters("mask_prompts", mask_prompts, "prompts are masked and learned, too; not with likelihood");
+  packed_length = parameters("packed_length", packed_length,
+                             "tokens of a row into which several demonstrations go, each with its prompt and at most "
+                             "one end token; 0 = a row for each; not with likelihood and semi_ar",
+                             at_least(0));
   SharedTrainingSettings::declare(parameters);
 }
 

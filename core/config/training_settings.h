@@ -135,14 +135,20 @@ struct TrainSettings : SharedTrainingSettings {
   void declare(Parameters& parameters);
 };
 
+/// Which tokens pretraining masks, and how their losses are added up (core/train/pretraining_noise.h).
+enum class PretrainNoise { kLikelihood, kText, kSemiAutoregressive, kComplementary, kMean };
+
 /// [pretrain]
 struct PretrainSettings : SharedTrainingSettings {
   static constexpr const char* kSection = "pretrain";
   std::int64_t steps = 1000;
   std::int64_t batch_size = 64;
   std::int64_t response_length = 256;
+  PretrainNoise noise = PretrainNoise::kLikelihood;
   std::int64_t block = 0;  ///< 0: the whole response
-  double minimum_mask_ratio = 0.001;
+  double minimum_mask_ratio = 0.001, maximum_mask_ratio = 1;
+  bool mask_prompts = false;
+  std::int64_t packed_length = 0;  ///< 0: a row for each demonstration
 
   PretrainSettings() { adamw.learning_rate = 1e-3; }
   void declare(Parameters& parameters);

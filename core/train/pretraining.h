@@ -1,5 +1,6 @@
 #pragma once
 
+#include <drift/loss_estimator.h>
 #include <drift/mask_plan.h>
 #include <drift/model.h>
 #include <drift/random.h>
@@ -9,27 +10,57 @@
 #include <core/config/run_config.h>
 #include <core/ranks/ranks.h>
 #include <core/rollout/prompt_encoder.h>
+#include <core/train/pretraining_noise.h>
 #include <core/train/training.h>
+
+#include <vector>
 
 namespace drift {
 
-/// Which tokens of a demonstration are masked. A mask ratio t is uniform in [minimum_ratio, 1) for each response, and
-/// each token of its block is masked with probability t. The block is one of the response's, each as likely; what is
-/// before it is clean, what is after it is masked and not scored, as in a block-wise rollout (Blockwise SFT,
-/// arXiv:2508.19529).
+/// Which tokens of a demonstration are masked. A mask ratio t is uniform in [minimum_ratio, maximum_ratio) for each
+/// response, and each token of its block is masked with probability t. The block is one of the response's, each as
+/// likely; what is before it is clean, what is after it is masked and not scored, as in a block-wise rollout (Blockwise
+/// SFT, arXiv:2508.19529).
 struct LikelihoodMasks {
   std::int64_t response_length;
   std::int64_t block;  ///< its length; the last one may be shorter
-  double minimum_ratio;
+  double minimum_ratio, maximum_ratio = 1;
 
   /// One view of each of B responses, weighted by 1 / t and the number of blocks: an unbiased estimate of the sum over
   /// all blocks. A function of the stream, the step and the response alone.
   MaskPlan draw(const RandomStream& random, std::int64_t step, std::int64_t responses) const;
 };
 
+/// One text of a packed row.
+struct PackedText {
+  std::vector<std::int64_t> ids;  ///< prompt and response
+  std::int64_t learned_from = 0;  ///< place of the first token that may be masked
+};
+
+/// A batch of supervised training.
+struct PretrainBatch {
+  Trajectories trajectories;
+  LearnedTexts texts;
+};
+
+/// Responses of L positions behind their prompts, all of which may be masked.
+PretrainBatch responses_to_learn(const Trajectories& responses);
+
+/// The texts in rows of `packed_length` tokens, each text in the first row that has room; 0: each in a row of its own.
+/// The rows have no prompts: a text is in the part of the responses.
+PretrainBatch packed_rows(const std::vector<PackedText>& texts, std::int64_t packed_length, std::int64_t pad_id);
+
+/// The loss of views that are weighted by token, or else by view, as LikelihoodMasks does.
+class PretrainingLoss final : public LossEstimator {
+ public:
+  Coupling coupling() const override { return Coupling::kView; }
+  Loss evaluate(const LossInput& input) const override;
+};
+
 /// Masked-diffusion likelihood on a task's demonstrations (docs/spec/further_algorithms.md 7, supervised loss): loss =
-/// sum of cross-entropies at masked tokens * weight / L, averaged over the batch. Responses are filled up to L with the
-/// end token, which is learned like any other.
+/// sum of cross-entropies at masked tokens * weight / L, averaged over the batch, or NoiseRule's. Unless they are
+/// packed or have masks in their prompts, responses are filled up to L with the end token, which is learned like any
+/// other.
 class Pretraining final : public Training {
  public:
   Pretraining(Ranks& ranks, const RunConfig& config, const Model& model, const PromptEncoder& prompts,
@@ -41,7 +72,11 @@ class Pretraining final : public Training {
   void load_state(const std::vector<NamedTensor>& state) override { optimizer_.load_state(state); }
 
  private:
+  std::vector<TaskItem> items(std::int64_t step) const;
+  std::vector<std::int64_t> response_ids(const TaskItem& item) const;
   Trajectories demonstrations(std::int64_t step) const;
+  std::vector<PackedText> texts(std::int64_t step) const;
+  PretrainBatch batch(std::int64_t step) const;
 
   Ranks& ranks_;
   const Model& model_;
@@ -53,6 +88,7 @@ class Pretraining final : public Training {
   RandomStream random_;
   bool drops_inputs_;  // of adapters
   LikelihoodMasks masks_;
+  NoiseRule noise_;
 };
 
 }  // namespace drift
