@@ -125,8 +125,11 @@ void TrainSettings::declare(Parameters& parameters) {
 void PretrainSettings::declare(Parameters& parameters) {
   steps = parameters("steps", steps, "optimizer steps", at_least(1));
   batch_size = parameters("batch_size", batch_size, "demonstrations per step", at_least(1));
-  response_length = parameters("response_length", response_length,
-                               "response positions; shorter demonstrations are filled with the end token", at_least(1));
+  response_length =
+      parameters("response_length", response_length,
+                 "response positions; shorter demonstrations are filled with the end token, with noise text and "
+                 "complementary just one",
+                 at_least(1));
   noise = parameters("noise", kNoises, noise,
                      "likelihood, text: a mask ratio for each text, losses divided by it; mean: the same ratios, the "
                      "mean loss of masked tokens; complementary: a ratio for each block, the mean loss of masked "
@@ -142,10 +145,11 @@ void PretrainSettings::declare(Parameters& parameters) {
   maximum_mask_ratio =
       parameters("maximum_mask_ratio", maximum_mask_ratio, "largest share of masked response tokens", ratio);
   mask_prompts = parameters("mask_prompts", mask_prompts, "prompts are masked and learned, too; not with likelihood");
-  packed_length = parameters("packed_length", packed_length,
-                             "tokens of a row into which several demonstrations go, each with its prompt and at most "
-                             "one end token; 0 = a row for each; not with likelihood and semi_ar",
-                             at_least(0));
+  packed_length =
+      parameters("packed_length", packed_length,
+                 "model with blocks: rows of at most this many tokens, with the masked copies, each of several "
+                 "demonstrations; 0 = a row for each",
+                 at_least(0));
   SharedTrainingSettings::declare(parameters);
 }
 

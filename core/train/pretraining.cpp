@@ -29,15 +29,12 @@ LikelihoodMasks masks_from(const PretrainSettings& settings) {
 }
 
 NoiseRule noise_from(const PretrainSettings& settings, const ModelTraits& traits) {
-  const bool in_rows = settings.packed_length > 0 || settings.mask_prompts;
-  if (in_rows && settings.noise == PretrainNoise::kLikelihood) {
-    throw Error("pretrain.noise likelihood masks responses of equal length behind their prompts",
-                "with mask_prompts or packed_length, use noise = \"text\": the same masks and weights");
+  if (settings.mask_prompts && settings.noise == PretrainNoise::kLikelihood) {
+    throw Error("pretrain.mask_prompts: noise likelihood masks responses alone",
+                "use noise = \"text\", which has the same masks and weights");
   }
-  if (in_rows && settings.noise == PretrainNoise::kSemiAutoregressive) {
-    throw Error("pretrain.noise semi_ar counts blocks from a response's beginning",
-                "leave out mask_prompts and packed_length, or use another noise");
-  }
+  if (settings.packed_length > 0 && traits.block_size == 0)
+    throw Error("pretrain.packed_length packs rows of models with block attention", "leave it out");
   if (settings.maximum_mask_ratio < settings.minimum_mask_ratio)
     throw Error("pretrain.maximum_mask_ratio is below minimum_mask_ratio", "raise it");
   return {settings.noise, settings.minimum_mask_ratio, settings.maximum_mask_ratio,
@@ -55,50 +52,31 @@ Loss PretrainingLoss::evaluate(const LossInput& input) const {
   return {-weighted_FL.sum() / (length * static_cast<double>(input.totals.responses)), {}};
 }
 
-PretrainBatch responses_to_learn(const Trajectories& responses) {
-  const std::int64_t rows = responses.tokens_BL.size(0), length = responses.tokens_BL.size(1);
-  const auto prompt_B1 = responses.prompts.mask_BP.sum(1, /*keepdim=*/true);
-  return {responses,
-          {at::ones({rows, length}, at::kBool), at::arange(rows, at::kLong).unsqueeze(1).repeat({1, length}),
-           prompt_B1 + at::arange(length, at::kLong)}};
+Prompts no_prompts(std::int64_t count) {
+  return {at::zeros({count, 0}, at::kLong), at::ones({count, 0}, at::kBool), at::arange(count, at::kLong)};
 }
 
-PretrainBatch packed_rows(const std::vector<PackedText>& texts, std::int64_t packed_length, std::int64_t pad_id) {
-  std::int64_t length = packed_length;
-  if (packed_length == 0) {
-    for (const PackedText& text : texts) length = std::max<std::int64_t>(length, std::ssize(text.ids));
+PretrainBatch responses_to_learn(Prompts prompts, const std::vector<std::vector<std::int64_t>>& responses,
+                                 std::int64_t length, std::int64_t pad_id) {
+  const bool is_filled = length > 0;
+  std::vector<std::int64_t> sizes;
+  for (const auto& response : responses) {
+    sizes.push_back(std::ssize(response));
+    if (!is_filled) length = std::max(length, sizes.back());
   }
-  std::vector<std::int64_t> used;                            // tokens of each row
-  std::vector<std::pair<std::int64_t, std::int64_t>> begin;  // of each text, its row and the place there
-  for (const PackedText& text : texts) {
-    const std::int64_t size = std::ssize(text.ids);
-    std::size_t row = packed_length == 0 ? used.size() : 0;
-    while (row < used.size() && used[row] + size > length) ++row;
-    if (row == used.size()) used.push_back(0);
-    begin.emplace_back(static_cast<std::int64_t>(row), used[row]);
-    used[row] += size;
-  }
-  const std::int64_t rows = std::ssize(used);
+  const std::int64_t count = std::ssize(responses);
   PretrainBatch batch;
-  auto& [label_BL, text_BL, place_BL] = batch.texts;
-  label_BL = at::zeros({rows, length}, at::kBool);
-  text_BL = at::full({rows, length}, -1, at::kLong);
-  place_BL = at::zeros({rows, length}, at::kLong);
-  Trajectories& packed = batch.trajectories;
-  packed.tokens_BL = at::full({rows, length}, pad_id, at::kLong);
-  for (std::size_t t = 0; t < texts.size(); ++t) {
-    const std::int64_t size = std::ssize(texts[t].ids), learned = texts[t].learned_from;
-    const auto place = at::arange(size, at::kLong);
-    const auto own = [&](at::Tensor& of) { return of.select(0, begin[t].first).narrow(0, begin[t].second, size); };
-    own(packed.tokens_BL).copy_(index_tensor(texts[t].ids));
-    own(text_BL).fill_(static_cast<std::int64_t>(t));
-    own(place_BL).copy_(place);
-    own(label_BL).copy_(place >= learned);
-  }
-  packed.prompts = {at::zeros({rows, 0}, at::kLong), at::ones({rows, 0}, at::kBool), at::arange(rows, at::kLong)};
-  packed.valid_BL = text_BL >= 0;
-  packed.step_BL = at::zeros({rows, length}, at::kInt);
-  packed.text_BL = text_BL;
+  Trajectories& to = batch.trajectories;
+  to.tokens_BL = at::full({count, length}, pad_id, at::kLong);
+  for (std::size_t b = 0; b < responses.size(); ++b)
+    std::ranges::copy(responses[b], to.tokens_BL.data_ptr<std::int64_t>() + static_cast<std::int64_t>(b) * length);
+  const auto place_L = at::arange(length, at::kLong);
+  batch.texts.place_BL = prompts.mask_BP.sum(1, /*keepdim=*/true) + place_L;
+  if (!is_filled) batch.texts.attended_BL = place_L < index_tensor(sizes).unsqueeze(1);
+  batch.texts.label_BL = is_filled ? at::ones({count, length}, at::kBool) : batch.texts.attended_BL;
+  to.prompts = std::move(prompts);
+  to.valid_BL = at::ones({count, length}, at::kBool);
+  to.step_BL = at::zeros({count, length}, at::kInt);
   return batch;
 }
 
@@ -143,10 +121,6 @@ Pretraining::Pretraining(Ranks& ranks, const RunConfig& config, const Model& mod
       masks_(masks_from(settings_)),
       noise_(noise_from(settings_, model.traits())) {}
 
-std::vector<TaskItem> Pretraining::items(std::int64_t step) const {
-  return draw_items(*task_, (step - 1) * settings_.batch_size, settings_.batch_size, random_.child("task"));
-}
-
 /// The demonstration and, if there is room, an end token.
 std::vector<std::int64_t> Pretraining::response_ids(const TaskItem& item) const {
   auto ids = prompts_.tokenizer().encode(item.demonstration);
@@ -159,42 +133,23 @@ std::vector<std::int64_t> Pretraining::response_ids(const TaskItem& item) const 
   return ids;
 }
 
-Trajectories Pretraining::demonstrations(std::int64_t step) const {
-  const auto items = this->items(step);
-  Trajectories batch;
-  batch.prompts = prompts_.encode(items, 1, settings_.response_length);
-  batch.tokens_BL = at::full({settings_.batch_size, settings_.response_length}, model_.traits().pad_id, at::kLong);
-  for (std::int64_t b = 0; b < settings_.batch_size; ++b) {
-    const auto ids = response_ids(items[static_cast<std::size_t>(b)]);
-    std::copy(ids.begin(), ids.end(), batch.tokens_BL.data_ptr<std::int64_t>() + b * settings_.response_length);
-  }
-  batch.valid_BL = at::ones({settings_.batch_size, settings_.response_length}, at::kBool);
-  batch.step_BL = at::zeros({settings_.batch_size, settings_.response_length}, at::kInt);
-  return batch;
-}
-
-std::vector<PackedText> Pretraining::texts(std::int64_t step) const {
-  std::vector<PackedText> texts;
-  for (const TaskItem& item : items(step)) {
-    PackedText text{prompts_.ids(item), 0};
-    if (!settings_.mask_prompts) text.learned_from = std::ssize(text.ids);
-    const auto response = response_ids(item);
-    text.ids.insert(text.ids.end(), response.begin(), response.end());
-    const std::int64_t most = settings_.packed_length > 0 ? settings_.packed_length : model_.traits().context_length;
-    if (std::ssize(text.ids) > std::min(most, model_.traits().context_length)) {
-      throw Error("prompt and demonstration of item `" + item.id + "` have " + std::to_string(text.ids.size()) +
-                      " tokens; pretrain.packed_length is " + std::to_string(settings_.packed_length) +
-                      ", the model's context " + std::to_string(model_.traits().context_length),
-                  "raise pretrain.packed_length, or leave long items out");
-    }
-    texts.push_back(std::move(text));
-  }
-  return texts;
-}
-
 PretrainBatch Pretraining::batch(std::int64_t step) const {
-  if (settings_.packed_length == 0 && !settings_.mask_prompts) return responses_to_learn(demonstrations(step));
-  return packed_rows(texts(step), settings_.packed_length, model_.traits().pad_id);
+  const std::vector<TaskItem> items =
+      draw_items(*task_, (step - 1) * settings_.batch_size, settings_.batch_size, random_.child("task"));
+  Prompts prompts = prompts_.encode(items, 1, settings_.response_length);
+  std::vector<std::vector<std::int64_t>> responses;
+  std::int64_t length = settings_.response_length;
+  for (const TaskItem& item : items) {
+    responses.push_back(settings_.mask_prompts ? prompts_.ids(item) : std::vector<std::int64_t>());
+    const auto response = response_ids(item);
+    responses.back().insert(responses.back().end(), response.begin(), response.end());
+  }
+  if (settings_.mask_prompts) {
+    length += prompts.tokens_BP.size(1);
+    prompts = no_prompts(settings_.batch_size);
+  }
+  const bool fills = settings_.noise != PretrainNoise::kText && settings_.noise != PretrainNoise::kComplementary;
+  return responses_to_learn(std::move(prompts), responses, fills ? length : 0, model_.traits().pad_id);
 }
 
 StepRecord Pretraining::run(std::int64_t step) {
@@ -203,13 +158,13 @@ StepRecord Pretraining::run(std::int64_t step) {
   metrics.step = step;
   metrics.learning_rate = optimizer_.learning_rate();
   const auto [trajectories, texts] = batch(step);
-  const std::int64_t rows = trajectories.tokens_BL.size(0);
   const auto plan = settings_.noise == PretrainNoise::kLikelihood
-                        ? masks_.draw(random_, step, rows)
+                        ? masks_.draw(random_, step, settings_.batch_size)
                         : noise_.plan(texts, noise_.draw(texts, random_, step));
   const PhaseTimer update_timer;
-  const auto advantage_B = at::ones({rows}, at::kFloat);
+  const auto advantage_B = at::ones({settings_.batch_size}, at::kFloat);
   UpdateBatch update = update_batch(trajectories, advantage_B, plan, /*group_size=*/1);
+  update.packed_tokens = settings_.packed_length;
   if (drops_inputs_) update.adapters.dropout = random_.child("adapter dropout").child(std::to_string(step));
   auto gradient = policy_gradient(ranks_, model_, PretrainingLoss(), update, settings_.memory_budget, shard_);
   metrics.grad_norm = optimizer_.step(std::move(gradient.gradients));
@@ -219,7 +174,7 @@ StepRecord Pretraining::run(std::int64_t step) {
       static_cast<double>(gradient.backward_rows) / static_cast<double>(settings_.batch_size);
   metrics.seconds = StepSeconds{.update = update_timer.seconds(), .total = timer.seconds()};
   const std::int64_t sequence = trajectories.prompts.tokens_BP.size(1) + trajectories.tokens_BL.size(1);
-  metrics.tokens_per_second = static_cast<double>(rows * sequence) / metrics.seconds->total;
+  metrics.tokens_per_second = static_cast<double>(settings_.batch_size * sequence) / metrics.seconds->total;
   return metrics;
 }
 

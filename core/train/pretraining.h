@@ -31,24 +31,20 @@ struct LikelihoodMasks {
   MaskPlan draw(const RandomStream& random, std::int64_t step, std::int64_t responses) const;
 };
 
-/// One text of a packed row.
-struct PackedText {
-  std::vector<std::int64_t> ids;  ///< prompt and response
-  std::int64_t learned_from = 0;  ///< place of the first token that may be masked
-};
-
 /// A batch of supervised training.
 struct PretrainBatch {
   Trajectories trajectories;
   LearnedTexts texts;
 };
 
-/// Responses of L positions behind their prompts, all of which may be masked.
-PretrainBatch responses_to_learn(const Trajectories& responses);
+/// Responses behind their prompts, all of whose tokens may be masked.
+/// @param length  positions of each, filled with `pad_id`, which is learned like any other token; 0: as many as the
+/// longest response has, and nothing behind a shorter one
+PretrainBatch responses_to_learn(Prompts prompts, const std::vector<std::vector<std::int64_t>>& responses,
+                                 std::int64_t length, std::int64_t pad_id);
 
-/// The texts in rows of `packed_length` tokens, each text in the first row that has room; 0: each in a row of its own.
-/// The rows have no prompts: a text is in the part of the responses.
-PretrainBatch packed_rows(const std::vector<PackedText>& texts, std::int64_t packed_length, std::int64_t pad_id);
+/// B prompts of no tokens, for texts that are learned from their first token on.
+Prompts no_prompts(std::int64_t count);
 
 /// The loss of views that are weighted by token, or else by view, as LikelihoodMasks does.
 class PretrainingLoss final : public LossEstimator {
@@ -58,9 +54,8 @@ class PretrainingLoss final : public LossEstimator {
 };
 
 /// Masked-diffusion likelihood on a task's demonstrations (docs/spec/further_algorithms.md 7, supervised loss): loss =
-/// sum of cross-entropies at masked tokens * weight / L, averaged over the batch, or NoiseRule's. Unless they are
-/// packed or have masks in their prompts, responses are filled up to L with the end token, which is learned like any
-/// other.
+/// sum of cross-entropies at masked tokens * weight / L, averaged over the batch, or NoiseRule's. Responses end with
+/// one end token (noise text and complementary), or are filled up to L with them, which are learned like any other.
 class Pretraining final : public Training {
  public:
   Pretraining(Ranks& ranks, const RunConfig& config, const Model& model, const PromptEncoder& prompts,
@@ -72,10 +67,7 @@ class Pretraining final : public Training {
   void load_state(const std::vector<NamedTensor>& state) override { optimizer_.load_state(state); }
 
  private:
-  std::vector<TaskItem> items(std::int64_t step) const;
   std::vector<std::int64_t> response_ids(const TaskItem& item) const;
-  Trajectories demonstrations(std::int64_t step) const;
-  std::vector<PackedText> texts(std::int64_t step) const;
   PretrainBatch batch(std::int64_t step) const;
 
   Ranks& ranks_;

@@ -11,11 +11,11 @@
 
 namespace drift {
 
-/// What is learned of B rows of L positions, each with one text or several.
+/// What is learned of B texts, in L positions each.
 struct LearnedTexts {
-  at::Tensor label_BL;  ///< bool, may be masked, and is learned where it is
-  at::Tensor text_BL;   ///< int64, the text's number among those of all rows; -1: none
-  at::Tensor place_BL;  ///< int64, the position's place in its text; the first token of its prompt has 0
+  at::Tensor label_BL;     ///< bool, may be masked, and is learned where it is
+  at::Tensor place_BL;     ///< int64, the position's place in its text; the first token of its prompt has 0
+  at::Tensor attended_BL;  ///< bool, MaskPlan::attended_FL
 };
 
 /// The random numbers of a batch, uniform in [0, 1).
@@ -30,7 +30,7 @@ struct NoiseNumbers {
 /// |---------------|---------------|-------------------------------------------------------------------------|
 /// | text          | a text        | / ratio / number of all tokens that may be masked                       |
 /// | mean          | a text        | / number of masked tokens                                               |
-/// | complementary | a block       | / number of masked tokens; each row twice, the second with other masks  |
+/// | complementary | a block       | / number of masked tokens; each text twice, the second with other masks |
 /// | semi_ar       | nothing       | / number of positions; blocks count from the response's beginning       |
 struct NoiseRule {
   PretrainNoise noise = PretrainNoise::kText;
@@ -38,11 +38,10 @@ struct NoiseRule {
   std::int64_t block = 0;    ///< tokens of a block, counted from a text's first token; 0: all are one block
   bool scores_first = true;  ///< whether a row predicts a text's first token
 
-  /// A function of the stream, the step and the texts' numbers, not of the rows that the texts are in; but `text` draws
-  /// a row up to ten times until one of its tokens is masked.
+  /// A function of the stream, the step and the text's number. `text` draws up to ten times, until a token is masked.
   NoiseNumbers draw(const LearnedTexts& texts, const RandomStream& random, std::int64_t step) const;
 
-  /// View b and, if complementary, view B + b are of row b. `token_weight_FL` holds all that the loss divides by.
+  /// View b and, if complementary, view B + b are of text b. `token_weight_FL` holds all that the loss divides by.
   MaskPlan plan(const LearnedTexts& texts, const NoiseNumbers& numbers) const;
 
  private:

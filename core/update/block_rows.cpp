@@ -21,6 +21,18 @@ std::int64_t floor_of(std::int64_t value, std::int64_t divisor) {
   return value >= 0 ? value / divisor : -((-value + divisor - 1) / divisor);
 }
 
+/// Positions at the end of the view's response that are no part of its text.
+/// @throws Error if the view hides others
+std::int64_t hidden_at_end(const MaskPlan& plan, std::int64_t view) {
+  if (!plan.attended_FL.defined()) return 0;
+  const std::int64_t length = plan.attended_FL.size(1);
+  const bool* const attended = plan.attended_FL.const_data_ptr<bool>() + view * length;
+  const std::int64_t shown = std::find(attended, attended + length, false) - attended;
+  if (std::find(attended + shown, attended + length, true) == attended + length) return length - shown;
+  throw Error("a view hides tokens that its masks show (attended_FL), which a model with block attention cannot score",
+              "choose a masking strategy, or settings of it, that only masks");
+}
+
 /// A block with some of its tokens masked.
 struct BlockState {
   std::int64_t block;
@@ -34,7 +46,8 @@ class TextView {
   TextView(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan, std::int64_t view)
       : response(plan.response_F.const_data_ptr<std::int64_t>()[view]),
         group(trajectories.prompts.group_B.const_data_ptr<std::int64_t>()[response]),
-        text(traits.block_size, trajectories, plan.block_origin, response),
+        text(traits.block_size, trajectories, plan.block_origin, response, hidden_at_end(plan, view)),
+        supervised_(plan.first_of_block == FirstOfBlock::kNoisy),
         mask_id_(traits.mask_id),
         before_(traits.prediction_row == PredictionRow::kPrevious ? 1 : 0) {
     const std::int64_t length = trajectories.tokens_BL.size(1), padded = trajectories.prompts.tokens_BP.size(1);
@@ -56,11 +69,11 @@ class TextView {
     }
   }
 
-  /// The position in the text whose hidden state predicts the token at position i of the response, and whether that is
-  /// one of its block's state: in front of a block that is clean there is clean text.
-  std::pair<std::int64_t, bool> predicting(std::int64_t i) const {
-    const std::int64_t position = text.prompt + i, hidden = position - before_;
-    return {hidden, hidden >= text.begin(text.block(position))};
+  /// The position in the text whose hidden state predicts the token at position i of the response, and the block in
+  /// whose state it is; -1: in front of a block that is clean there is clean text.
+  std::pair<std::int64_t, std::int64_t> predicting(std::int64_t i) const {
+    const std::int64_t position = text.prompt + i, hidden = position - before_, block = text.block(hidden);
+    return {hidden, supervised_ || block == text.block(position) ? block : -1};
   }
 
   std::int64_t token(std::int64_t position, bool noisy) const {
@@ -100,16 +113,16 @@ class TextView {
  private:
   void find_states() {
     each_target([&](std::int64_t i) {
-      const auto [hidden, in_state] = predicting(i);
-      const std::int64_t block = text.block(text.prompt + i);
-      clean = std::max(clean, in_state ? text.begin(block) : hidden + 1);
-      if (!in_state || (!states.empty() && states.back().block == block)) return;
+      const auto [hidden, block] = predicting(i);
+      clean = std::max(clean, block >= 0 ? text.begin(block) : hidden + 1);
+      if (block < 0 || (!states.empty() && states.back().block == block)) return;
       states.push_back({block, {}});
       for (std::int64_t t = text.begin(block); t < text.end(block); ++t)
         states.back().tokens.push_back(static_cast<std::int32_t>(token(t, /*noisy=*/true)));
     });
   }
 
+  const bool supervised_;
   const std::int64_t mask_id_, before_;
   at::Tensor prompt_P_;
   const std::int64_t *prompt_, *written_;
@@ -139,8 +152,8 @@ class RowDraft {
     const std::int64_t length = view.text.length - view.text.prompt;
     auto state = view.states.begin();
     view.each_target([&](std::int64_t i) {
-      const auto [hidden, in_state] = view.predicting(i);
-      const std::int64_t block = view.text.block(view.text.prompt + i);
+      const auto [hidden, block] = view.predicting(i);
+      const bool in_state = block >= 0;
       while (in_state && state->block < block) ++state;
       const std::int64_t position = in_state ? hidden - view.text.begin(block) : hidden;
       targets_.push_back({{position, view.written(i), v * length + i}, in_state ? number_.at(*state) : kClean});
@@ -193,7 +206,7 @@ class RowDraft {
 }  // namespace
 
 BlockText::BlockText(std::int64_t block_size, const Trajectories& trajectories, BlockOrigin origin,
-                     std::int64_t response)
+                     std::int64_t response, std::int64_t hidden)
     : padding(0), size_(block_size) {
   const Prompts& prompts = trajectories.prompts;
   const std::int64_t padded = prompts.tokens_BP.size(1);
@@ -203,7 +216,7 @@ BlockText::BlockText(std::int64_t block_size, const Trajectories& trajectories, 
     padding = std::find(mask, mask + padded, true) - mask;
   }
   prompt = padded - padding;
-  length = prompt + trajectories.tokens_BL.size(1);
+  length = prompt + trajectories.tokens_BL.size(1) - hidden;
   origin_ = origin == BlockOrigin::kResponse ? prompt : 0;
   before_ = (origin_ + size_ - 1) / size_;
 }
@@ -232,8 +245,9 @@ void put_rows(at::ArrayRef<BlockRow> rows, at::Device device, ForwardInput& forw
   forward.positions_BS = on_device(padded(&BlockRow::positions), device);
   forward.block_BS = padded(&BlockRow::block);
   forward.copy_BS = padded(&BlockRow::copy);
-  if (std::ranges::all_of(rows, [&](const BlockRow& row) { return row.tokens.size() == width; })) return;
-  forward.text_BS = at::zeros(forward.block_BS.sizes(), at::kLong);
+  const auto is_whole = [&](const BlockRow& row) { return row.text.empty() && row.tokens.size() == width; };
+  if (std::ranges::all_of(rows, is_whole)) return;
+  forward.text_BS = padded(&BlockRow::text);
   for (std::size_t r = 0; r < rows.size(); ++r)
     forward.text_BS[static_cast<std::int64_t>(r)].slice(0, std::ssize(rows[r].tokens)).fill_(-1);
 }
@@ -247,11 +261,6 @@ std::int64_t longest_block_row(const ModelTraits& traits, const Trajectories& tr
 
 std::vector<BlockRow> block_rows(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan,
                                  const Views& views, std::int64_t most_tokens) {
-  if (plan.attended_FL.defined()) {
-    throw Error(
-        "a view hides tokens that its masks show (attended_FL), which a model with block attention cannot score",
-        "choose a masking strategy, or settings of it, that only masks");
-  }
   std::vector<RowDraft> drafts;
   std::unordered_map<std::string, std::size_t> open;
   for (std::size_t v = 0; v < views.size(); ++v) {
@@ -266,6 +275,27 @@ std::vector<BlockRow> block_rows(const ModelTraits& traits, const Trajectories& 
   std::vector<BlockRow> rows;
   for (const RowDraft& draft : drafts) rows.push_back(draft.finish());
   return rows;
+}
+
+std::vector<BlockRow> packed_rows(const std::vector<BlockRow>& rows, std::int64_t most_tokens) {
+  std::vector<BlockRow> packed;
+  for (const BlockRow& row : rows) {
+    const auto has_room = [&](const BlockRow& other) {
+      return std::ssize(other.tokens) + std::ssize(row.tokens) <= most_tokens;
+    };
+    auto to = std::ranges::find_if(packed, has_room);
+    if (to == packed.end()) to = packed.emplace(packed.end());
+    const std::int64_t begin = std::ssize(to->tokens);
+    const std::int32_t text = to->text.empty() ? 0 : to->text.back() + 1;
+    for (auto numbers : {&BlockRow::tokens, &BlockRow::positions, &BlockRow::block, &BlockRow::copy})
+      ((*to).*numbers).insert(((*to).*numbers).end(), (row.*numbers).begin(), (row.*numbers).end());
+    to->text.resize(to->tokens.size(), text);
+    for (RowTarget target : row.targets) {
+      target.position += begin;
+      to->targets.push_back(target);
+    }
+  }
+  return packed;
 }
 
 }  // namespace drift

@@ -21,7 +21,9 @@ namespace drift {
 
 /// One response's text, prompt and response without the prompt's padding, and the blocks that its positions are in.
 struct BlockText {
-  BlockText(std::int64_t block_size, const Trajectories& trajectories, BlockOrigin origin, std::int64_t response);
+  /// @param hidden  positions at the end of the response that are no part of the text
+  BlockText(std::int64_t block_size, const Trajectories& trajectories, BlockOrigin origin, std::int64_t response,
+            std::int64_t hidden = 0);
 
   std::int64_t block(std::int64_t position) const;
   /// The block's positions, [begin, end).
@@ -34,9 +36,10 @@ struct BlockText {
   std::int64_t size_, origin_, before_;  // where block `before_` begins
 };
 
-/// What goes through the model, and what is read from it. `copy` as in ForwardInput::copy_BS.
+/// What goes through the model, and what is read from it. `copy` and `text` as in ForwardInput::copy_BS and text_BS.
 struct BlockRow {
   std::vector<std::int32_t> tokens, positions, block, copy;
+  std::vector<std::int32_t> text;  ///< empty: one text
   std::vector<RowTarget> targets;  ///< by position
 };
 
@@ -50,8 +53,11 @@ std::int64_t longest_block_row(const ModelTraits& traits, const Trajectories& tr
 /// The rows of some views, in the order of first use. Views that show the same have one row. Views of one response
 /// share its clean text, and the states of blocks that are the same, as long as the row has at most `most_tokens`.
 /// @param most_tokens  0: only views that show the same share a row, which is then a function of the view alone
-/// @throws Error if the plan hides positions as keys (MaskPlan::attended_FL)
+/// @throws Error if the plan hides positions as keys (MaskPlan::attended_FL) but the last ones of a response
 std::vector<BlockRow> block_rows(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan,
                                  const Views& views, std::int64_t most_tokens);
+
+/// The rows side by side in rows of at most `most_tokens`, or of one of them: each in the first that has room.
+std::vector<BlockRow> packed_rows(const std::vector<BlockRow>& rows, std::int64_t most_tokens);
 
 }  // namespace drift

@@ -259,7 +259,9 @@ PolicyGradient policy_gradient(Ranks& ranks, const Model& model, const LossEstim
   for (const UpdatePass& pass : passes) {
     // What dropout leaves out of a row is a function of the row, which must not be one of the pass.
     const std::int64_t most_tokens = batch.adapters.dropout ? 0 : pass.most_tokens(sequence);
-    const ViewRows rows(ranks, model.traits(), batch.trajectories, batch.plan, pass.views(), most_tokens);
+    const std::int64_t packed_tokens = batch.adapters.dropout ? 0 : batch.packed_tokens;
+    const ViewRows rows(ranks, model.traits(), batch.trajectories, batch.plan, pass.views(), most_tokens,
+                        packed_tokens);
     const bool is_last = &pass == &passes.back();
     pass.scores_first ? computation.two_pass(pass, rows, sequence, is_last) : computation.one_pass(pass, rows, is_last);
   }

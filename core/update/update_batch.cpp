@@ -92,7 +92,7 @@ Trajectories select_responses(const Trajectories& trajectories, const at::Tensor
   Trajectories chosen = trajectories;
   for (at::Tensor* tensor :
        {&chosen.prompts.tokens_BP, &chosen.prompts.mask_BP, &chosen.prompts.group_B, &chosen.tokens_BL,
-        &chosen.valid_BL, &chosen.step_BL, &chosen.commit_logprob_BL, &chosen.forwards_B, &chosen.text_BL})
+        &chosen.valid_BL, &chosen.step_BL, &chosen.commit_logprob_BL, &chosen.forwards_B})
     *tensor = selected(*tensor, index);
   return chosen;
 }

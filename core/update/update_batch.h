@@ -35,7 +35,9 @@ struct UpdateBatch {
   PolicyScores old_policy = {};          ///< logprob_FL undefined: the weights have not changed, old is current
   PolicyScores reference = {};           ///< undefined unless the loss needs it
   bool reference_is_old_policy = false;  ///< instead of `reference`
-  RowAdapters adapters = {};             ///< what the current policy sees of them
+  /// With blocks: rows of views go side by side into rows of at most so many tokens; 0: they do not.
+  std::int64_t packed_tokens = 0;
+  RowAdapters adapters = {};  ///< what the current policy sees of them
 };
 
 /// One optimizer step on all views of a plan, without the scores of other policies.

@@ -45,7 +45,7 @@ at::Tensor padding(const at::Tensor& key_mask_BS) {
 }  // namespace
 
 ViewRows::ViewRows(const Ranks& ranks, const ModelTraits& traits, const Trajectories& trajectories,
-                   const MaskPlan& plan, Views views, std::int64_t most_tokens)
+                   const MaskPlan& plan, Views views, std::int64_t most_tokens, std::int64_t packed_tokens)
     : views_(std::move(views)),
       prompt_(trajectories.prompts.tokens_BP.size(1)),
       length_(trajectories.tokens_BL.size(1)),
@@ -55,7 +55,8 @@ ViewRows::ViewRows(const Ranks& ranks, const ModelTraits& traits, const Trajecto
       first_own_(static_cast<std::size_t>(ranks.rank())),
       stride_(static_cast<std::size_t>(ranks.size())) {
   if (has_blocks_) {
-    make_block_rows(block_rows(traits, trajectories, plan, views_, most_tokens));
+    auto rows = block_rows(traits, trajectories, plan, views_, most_tokens);
+    make_block_rows(packed_tokens == 0 ? std::move(rows) : packed_rows(rows, packed_tokens));
   } else {
     make_rows(traits, trajectories, plan);
   }

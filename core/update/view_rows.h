@@ -69,8 +69,9 @@ class ViewRows {
  public:
   /// `trajectories` and `plan` on the CPU.
   /// @param most_tokens  with blocks only: of a row of several views; 0: a row is a function of a view
+  /// @param packed_tokens  with blocks only: of a row of several texts, packed_rows(); 0: a row has one
   ViewRows(const Ranks& ranks, const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan,
-           Views views, std::int64_t most_tokens = 0);
+           Views views, std::int64_t most_tokens = 0, std::int64_t packed_tokens = 0);
 
   const Views& views() const { return views_; }
   std::int64_t length() const { return length_; }              ///< L

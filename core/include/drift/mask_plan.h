@@ -24,6 +24,12 @@ enum class BlockOrigin : std::int64_t {
       1,  ///< at the response's first token; blocks of the prompt count back from there, as in TraceRL's program
 };
 
+/// With block attention and PredictionRow::kPrevious: which row predicts the first token of a block.
+enum class FirstOfBlock : std::int64_t {
+  kClean = 0,  ///< that of the clean token before it, as in decoding
+  kNoisy = 1,  ///< that of the token before it as the view masks it, as in supervised training
+};
+
 /// Which masked contexts are scored: a flat list of F views, which can be batched in any way. Drawn once per rollout,
 /// stored, and shared by the current, old and reference policy (docs/spec/algorithms.md 1.5, 1.7).
 struct MaskPlan {
@@ -44,7 +50,8 @@ struct MaskPlan {
   /// With ModelTraits::block_size, each block of a view is seen behind the clean blocks before it: one view shows a
   /// state of every block.
   BlockOrigin block_origin = BlockOrigin::kText;
-  Reserved<std::int64_t, 3> reserved_numbers = {};
+  FirstOfBlock first_of_block = FirstOfBlock::kClean;
+  Reserved<std::int64_t, 2> reserved_numbers = {};
 };
 
 }  // namespace drift

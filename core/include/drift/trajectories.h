@@ -33,9 +33,7 @@ struct Trajectories {
                          ///< Defined for padding too: it was masked until that step.
   at::Tensor commit_logprob_BL;  ///< float32, log-probability at commit time, temperature 1; 0 if never committed
   at::Tensor forwards_B;         ///< int64, forward evaluations that the response took part in
-  at::Tensor text_BL;  ///< int64, which of the texts of a packed row a position belongs to; -1: none. With prompts of
-                       ///< no tokens only. Undefined: prompt and response are one text
-  Reserved<at::Tensor, 5> reserved_tensors = {};
+  Reserved<at::Tensor, 6> reserved_tensors = {};
   Reserved<std::int64_t, 4> reserved_numbers = {};
 };
 
