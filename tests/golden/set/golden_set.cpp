@@ -20,7 +20,13 @@ nlohmann::json read_json(const std::filesystem::path& file) { return nlohmann::j
 
 }  // namespace
 
-nlohmann::json GoldenCase::numbers() const { return read_json(path()); }
+// A reference, so that a loop over some of the numbers does not outlive them.
+const nlohmann::json& GoldenCase::numbers() const {
+  static std::map<std::filesystem::path, nlohmann::json> known;
+  const auto [found, is_new] = known.try_emplace(path());
+  if (is_new) found->second = read_json(path());
+  return found->second;
+}
 
 std::string GoldenCase::plugin() const {
   const auto config = read_json(checkpoint() / "config.json");

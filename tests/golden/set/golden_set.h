@@ -24,7 +24,7 @@ struct GoldenCase {
 
   std::filesystem::path path() const { return root / json.at("file").get<std::string>(); }
   SafetensorsFile tensors() const { return SafetensorsFile(path()); }
-  nlohmann::json numbers() const;  ///< of a case whose file is JSON
+  const nlohmann::json& numbers() const;  ///< of a case whose file is JSON; they live as long as the program
 
   std::filesystem::path checkpoint() const { return root / "ckpt" / json.at("checkpoint").get<std::string>(); }
   /// The plugin whose description selects the checkpoint.
