@@ -40,6 +40,20 @@ std::vector<Slice> slices(const Response& response, const std::vector<std::int64
   return slices;
 }
 
+/// Of each view the first `kept_pads` of its padding stay, not of the response.
+std::vector<bool> targets_of_round(const Response& response, const std::vector<Slice>& slices, std::int64_t round,
+                                   std::int64_t pad_id, std::int64_t kept_pads) {
+  std::vector<bool> targets(slices.size());
+  std::int64_t pads = 0;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    if (slices[i].round != round) continue;
+    const bool is_pad = response.tokens[i] == pad_id;
+    targets[i] = response.valid[i] || (is_pad && (kept_pads < 0 || pads < kept_pads));
+    if (is_pad) ++pads;
+  }
+  return targets;
+}
+
 }  // namespace
 
 BlockOrigin blocks_from(Parameters& parameters) {
@@ -57,20 +71,17 @@ MaskPlan block_rounds(const MaskingInput& input, std::int64_t shrink, std::int64
   for (std::int64_t b = 0; b < responses.size(); ++b) {
     const Response response = responses[b];
     const auto slice = slices(response, responses.blocks(b, origin), shrink);
-    const auto may_score = scorable(response, responses.length(), input.pad_id, kept_pads);
     std::int64_t rounds = 0;
     for (const Slice& one : slice) rounds = std::max(rounds, one.round + 1);
     most_rounds = std::max(most_rounds, rounds);
     for (std::int64_t round = 0; round < rounds; ++round) {
-      const auto is_target = [&](std::size_t i) { return may_score[i] && slice[i].round == round; };
-      bool any = false;
-      for (std::size_t i = 0; i < length; ++i) any = any || is_target(i);
-      if (!any) continue;
+      const auto is_target = targets_of_round(response, slice, round, input.pad_id, kept_pads);
+      if (std::ranges::count(is_target, true) == 0) continue;
       builder.begin_view(b, round);
       for (std::size_t i = 0; i < length; ++i) {
         const auto position = static_cast<std::int64_t>(i);
         if (slice[i].round >= round) builder.mask(position);
-        if (!is_target(i)) continue;
+        if (!is_target[i]) continue;
         builder.score(position, response.step[i] == slice[i].first);
         const bool belongs = kept_pads >= 0 || response.valid[i];
         builder.set_step(position, belongs ? slice[i].last : -1);
