@@ -149,7 +149,10 @@ struct CaseRows {
       // Of each position the masked share of its block: its log-probability counts 1 / level.
       std::vector<double> level;
       add_values(view, "level", score, level);
-      for (const double share : level) token_weight.push_back(share > 0 ? 1 / share : 1);
+      for (std::size_t i = 0; i < length; ++i) {
+        if (score[i] && !(level[i] > 0)) throw view["level"].at(i).wrong("must be above 0");
+        token_weight.push_back(score[i] ? 1 / level[i] : 1);
+      }
     } else {
       add_optional(view, "token_weights", score, token_weight);
     }

@@ -34,7 +34,7 @@ void add_block(const MaskingInput& input, std::int64_t response, std::vector<std
 
 BlockMasking::BlockMasking(Parameters& parameters)
     : views_(parameters("num_mc", 16, "N: views of each response", between(1, 1024))),
-      micro_batch_(parameters("micro_batch", 0, "responses over whose blocks the levels are spread evenly, 0 = all",
+      micro_batch_(parameters("micro_batch", 1, "responses over whose blocks the levels are spread evenly, 0 = all",
                               at_least(0))),
       origin_(parameters("blocks_from", kOrigins, BlockOrigin::kText, "where a view's blocks begin to count")) {}
 

@@ -7,6 +7,7 @@
 
 #include <core/boundary/checked.h>
 
+#include <drift/error.h>
 #include <drift/plan_builder.h>
 
 #include <ATen/ops/full_like.h>
