@@ -17,9 +17,8 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <limits>
+#include <iterator>
 #include <map>
-#include <set>
 #include <vector>
 
 namespace {
@@ -82,8 +81,10 @@ class RoundMasking final : public MaskingStrategy {
           const bool later = shrink_ > 1 || response.step[i] < 0 || response.step[i] >= scored->first;
           if (block[static_cast<std::size_t>(i)] == of_block && later) builder.mask(i);
         }
+        const auto step_of = [&](std::int64_t i) { return response.step[i]; };
+        const std::int32_t first_step = response.step[std::ranges::min(scored->second, {}, step_of)];
         for (const std::int64_t i : scored->second) {
-          builder.score(i, response.step[i] == response.step[scored->second.front()]);
+          builder.score(i, response.step[i] == first_step);
           if (weights_ == Weights::kTransition)
             builder.weigh_token(i, 1 / static_cast<double>(scored->second.size() * transitions));
         }

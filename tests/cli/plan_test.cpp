@@ -76,6 +76,15 @@ TEST_F(Plan, TakesEveryStrategy) {
   EXPECT_THAT(prompts[0]["prompt_masked"], ElementsAre(0, 1));
 }
 
+TEST_F(Plan, ShowsTheWeightsOfTokens) {
+  const auto drawn = views(plan("--json --algorithm ebpo"));
+  const double masks = static_cast<double>(drawn[0]["scored"].size());
+  EXPECT_THAT(drawn[0]["token_weights"], Each(DoubleNear(5 / masks, 1e-6))) << "1 / p of the 5 tokens";
+  EXPECT_EQ(static_cast<double>(drawn[0]["token_weights"].size()), masks);
+  EXPECT_THAT(plan("--algorithm ebpo").output, HasSubstr("of a token"));
+  EXPECT_THAT(plan("--algorithm vrpo").output, Not(HasSubstr("of a token")));
+}
+
 TEST_F(Plan, ReadsWhatGenerateWrites) {
   const std::string checkpoint = source("assets/sudoku-llada");
   const auto generated = drift("generate " + checkpoint + " --config " + kRun +
