@@ -17,8 +17,8 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -59,34 +59,49 @@ class RoundMasking final : public MaskingStrategy {
     return std::vector<std::int64_t>(static_cast<std::size_t>(length), 0);
   }
 
+  struct Step {
+    std::int32_t number;
+    std::vector<std::int64_t> tokens;
+  };
+
+  /// The steps of each block, ascending, with shrink one of all tokens.
+  std::map<std::int64_t, std::vector<Step>> steps_of_blocks(const Response& response,
+                                                            const std::vector<std::int64_t>& block) const {
+    std::map<std::pair<std::int64_t, std::int32_t>, std::vector<std::int64_t>> tokens;
+    for (std::int64_t i = 0; i < std::ssize(block); ++i) {
+      if (!response.valid[i] || response.step[i] < 0) continue;
+      tokens[{block[static_cast<std::size_t>(i)], shrink_ > 1 ? 0 : response.step[i]}].push_back(i);
+    }
+    std::map<std::int64_t, std::vector<Step>> steps;
+    for (auto& [key, own] : tokens) steps[key.first].push_back({key.second, std::move(own)});
+    return steps;
+  }
+
   void add_rounds(const Responses& responses, std::int64_t b, const std::vector<std::int64_t>& block,
                   PlanBuilder& builder) const {
     const Response response = responses[b];
-    const auto is_token = [&](std::int64_t i) { return response.valid[i] && response.step[i] >= 0; };
-    std::map<std::int64_t, std::map<std::int32_t, std::vector<std::int64_t>>> tokens;  // by block and step
-    for (std::int64_t i = 0; i < responses.length(); ++i) {
-      if (is_token(i)) tokens[block[static_cast<std::size_t>(i)]][shrink_ > 1 ? 0 : response.step[i]].push_back(i);
-    }
+    const auto blocks = steps_of_blocks(response, block);
     std::size_t rounds = 0, transitions = 0;
-    for (const auto& [of_block, steps] : tokens) {
+    for (const auto& [number, steps] : blocks) {
       rounds = std::max(rounds, steps.size());
       transitions += steps.size();
     }
+    const auto step_of = [&](std::int64_t i) { return response.step[i]; };
     for (std::size_t round = 0; round < rounds; ++round) {
       builder.begin_view(b, static_cast<std::int64_t>(round));
-      for (const auto& [of_block, steps] : tokens) {
+      for (std::int64_t i = 0; i < std::ssize(block); ++i) {
+        const auto own = blocks.find(block[static_cast<std::size_t>(i)]);
+        if (own == blocks.end() || round >= own->second.size()) continue;
+        if (shrink_ > 1 || response.step[i] < 0 || response.step[i] >= own->second[round].number) builder.mask(i);
+      }
+      for (const auto& [number, steps] : blocks) {
         if (round >= steps.size()) continue;
-        const auto scored = std::next(steps.begin(), static_cast<std::ptrdiff_t>(round));
-        for (std::int64_t i = 0; i < responses.length(); ++i) {
-          const bool later = shrink_ > 1 || response.step[i] < 0 || response.step[i] >= scored->first;
-          if (block[static_cast<std::size_t>(i)] == of_block && later) builder.mask(i);
-        }
-        const auto step_of = [&](std::int64_t i) { return response.step[i]; };
-        const std::int32_t first_step = response.step[std::ranges::min(scored->second, {}, step_of)];
-        for (const std::int64_t i : scored->second) {
-          builder.score(i, response.step[i] == first_step);
+        const std::vector<std::int64_t>& tokens = steps[round].tokens;
+        const std::int32_t first = step_of(std::ranges::min(tokens, {}, step_of));
+        for (const std::int64_t i : tokens) {
+          builder.score(i, step_of(i) == first);
           if (weights_ == Weights::kTransition)
-            builder.weigh_token(i, 1 / static_cast<double>(scored->second.size() * transitions));
+            builder.weigh_token(i, 1 / static_cast<double>(tokens.size() * transitions));
         }
       }
     }
