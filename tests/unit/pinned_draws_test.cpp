@@ -127,7 +127,7 @@ const Strategy kStrategies[] = {
      {{"num_t", integer(2)}, {"num_masks", integer(2)}},
      "0:0 01001010, 0:1 11010000, 0:2 11110110, 0:3 10111110, 1:0 01011000, 1:1 01101000, 1:2 00111110, "
      "1:3 11110100"},
-    {"ebpo", "ebpo", {{"num_mc", integer(2)}}, ""},
+    {"ebpo", "ebpo", {{"num_mc", integer(2)}}, "0:0 11011111, 0:1 10000111, 1:0 10000011, 1:1 00000100"},
 };
 
 // Two responses of eight tokens, written in four steps, in the second step of a run, at its second inner iteration.
