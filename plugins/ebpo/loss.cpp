@@ -2,8 +2,6 @@
 
 #include "ebpo.h"
 
-#include <drift/error.h>
-
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/tensor.h>
@@ -13,8 +11,11 @@
 namespace drift::ebpo {
 
 ElboLoss::ElboLoss(Parameters& parameters)
-    : timestep_weights_(parameters("timestep_weights", std::vector<double>{},
-                                   "what each view counts in the ELBO; empty: all the same, 1 together", at_least(0))),
+    : timestep_weights_(
+          parameters("timestep_weights", std::vector<double>{},
+                     "what each view counts in the ELBO, the last number also those after it; empty: all the same, 1 "
+                     "together",
+                     at_least(0))),
       clip_(parameters, 0.2, 0.2),
       kl_(parameters, 0.0, KlEstimator::kK2) {}
 
@@ -26,12 +27,8 @@ void ElboLoss::needs(LossNeeds& needs) const {
 /// The sum over views of w_n times the sum over masked tokens of ln p / level, [B].
 at::Tensor ElboLoss::elbo_B(const LossInput& in, const at::Tensor& log_prob_FL) const {
   if (timestep_weights_.empty()) return elbo_of_views(in, log_prob_FL);
-  if (static_cast<std::int64_t>(timestep_weights_.size()) != in.totals.terms)
-    throw Error("ebpo: timestep_weights has " + std::to_string(timestep_weights_.size()) +
-                    " numbers, and the plan has " + std::to_string(in.totals.terms) + " views a response",
-                "one for each of algorithm.masking.num_mc views, or none");
   const auto weight_K = at::tensor(timestep_weights_, log_prob_FL.options().requires_grad(false));
-  const auto weight_F1 = weight_K.index_select(0, in.plan.term_F).unsqueeze(1);
+  const auto weight_F1 = weight_K.index_select(0, in.plan.term_F.clamp_max(weight_K.size(0) - 1)).unsqueeze(1);
   return elbo_of_views(in, log_prob_FL * weight_F1 * static_cast<double>(in.totals.terms));
 }
 
