@@ -77,12 +77,14 @@ TwoCopies whole_copies(const SafetensorsFile& file, bool is_packed, std::int64_t
 }
 
 /// [prompt | clean response | noisy response]: blocks of the response count from its start, those of the prompt from
-/// its end. Padding of the prompt is nothing; that of the response is a token, but has position 1, as in TraceRL.
+/// its end. Padding before the prompt is nothing, and that of the response like any token, as in TraceRL.
 TwoCopies response_copies(const SafetensorsFile& file, std::int64_t block, const Model& model) {
   const auto prompt = tokens(file, "prompt_ids", model), clean = tokens(file, "response_ids", model);
   const auto masked = numbers(file, "masked");
   const std::int64_t rows = prompt.size(0), of_prompt = prompt.size(1), length = clean.size(1);
-  const auto text = at::cat({prompt, clean}, 1), is_token = text.ne(model.traits().pad_id);
+  const auto text = at::cat({prompt, clean}, 1);
+  const auto is_prompt = prompt.ne(model.traits().pad_id).to(at::kLong).cumsum(1).ne(0);
+  const auto is_token = at::cat({is_prompt, clean.ge(0)}, 1);
   const auto position = at::where(is_token, is_token.to(at::kLong).cumsum(1) - 1, 1);
   const auto block_of = blocks(at::arange(-of_prompt, length, at::kLong), block).expand({rows, of_prompt + length});
   const auto with_copy = [&](const at::Tensor& one) { return at::cat({one, one.narrow(1, of_prompt, length)}, 1); };
@@ -91,8 +93,7 @@ TwoCopies response_copies(const SafetensorsFile& file, std::int64_t block, const
   made.input.positions_BS = with_copy(position);
   made.input.block_BS = with_copy(block_of);
   made.input.copy_BS = at::cat({at::zeros_like(text), at::zeros_like(clean) + 1}, 1);
-  const auto is_padding = is_token.narrow(1, 0, of_prompt).to(at::kLong).cumsum(1).eq(0).to(at::kLong);
-  made.input.text_BS = at::cat({-is_padding, at::zeros_like(clean), at::zeros_like(clean)}, 1);
+  made.input.text_BS = at::cat({is_prompt.to(at::kLong) - 1, at::zeros_like(clean), at::zeros_like(clean)}, 1);
   return made;
 }
 

@@ -201,20 +201,21 @@ class Biases {
   std::map<std::pair<std::int64_t, std::string>, at::Tensor> known_;
 };
 
-/// Where small tiles' calls cost as much as the scores that larger ones compute in vain: measured for float32 and
-/// bfloat16 on the CPU (docs/benchmarks.md). A GPU's launches cost more.
-std::int64_t queries_of_tile(const TileShape& shape, std::int64_t rows) {
-  if (!shape.device.is_cpu()) return 256;
-  constexpr double kProductsOfACall = 1 << 21;
-  const double of_a_score = static_cast<double>(shape.heads * shape.head_dimension * rows);
-  return std::clamp<std::int64_t>(std::llround(std::sqrt(kProductsOfACall / of_a_score)), 32, 128);
-}
-
 at::ScalarType type_of_products(const TileShape& shape) {
   using enum kernels::Bfloat16Products;
   const bool is_widened =
       shape.device.is_cpu() && shape.type == at::kBFloat16 && kernels::bfloat16_products() == kWidened;
   return is_widened ? at::kFloat : shape.type;
+}
+
+/// Where small tiles' calls cost as much as the scores that larger ones compute in vain: measured for float32 and
+/// bfloat16 on the CPU (docs/benchmarks.md). A GPU's launches cost more.
+std::int64_t queries_of_tile(const TileShape& shape, std::int64_t rows) {
+  if (!shape.device.is_cpu()) return 256;
+  constexpr double kProductsOfACall = 1 << 21;
+  const std::int64_t least = type_of_products(shape) == at::kBFloat16 ? 64 : 32;
+  const double of_a_score = static_cast<double>(shape.heads * shape.head_dimension * rows);
+  return std::clamp<std::int64_t>(std::llround(std::sqrt(kProductsOfACall / of_a_score)), least, 128);
 }
 
 }  // namespace
@@ -225,10 +226,9 @@ at::Tensor blocks_of_places(const at::Tensor& padding_B, std::int64_t places, st
 
 std::shared_ptr<const AttentionTiles> plan_tiles(const BlockStructure& structure, const at::Tensor& begin_B,
                                                  std::int64_t queries, const TileShape& shape) {
-  // On the CPU the scores of a tile stay in cache.
-  const std::int64_t many_scores = shape.device.is_cpu() ? 1 << 19 : 1 << 27;
   auto plan = std::make_shared<AttentionTiles>();
   plan->type = type_of_products(shape);
+  plan->queries = queries;
   Biases biases(plan->type, shape.device);
   const std::int64_t rows = structure.block_BS.size(0);
   const auto begin_of = [&](std::int64_t b) { return begin_B.defined() ? begin_B[b].item<std::int64_t>() : 0; };
@@ -238,18 +238,18 @@ std::shared_ptr<const AttentionTiles> plan_tiles(const BlockStructure& structure
     std::int64_t end = first + 1;
     while (end < rows && begin_of(end) == begin && row_of(structure, end) == row) ++end;
     for (auto& tile : RowPlanner(row, queries_of_tile(shape, end - first)).plan({begin, begin + queries})) {
-      AttentionTile made{{}, {tile.queries.first - begin, tile.queries.end - begin}, tile.keys, 0, biases.of(tile)};
+      AttentionTile made{
+          {first, end}, {tile.queries.first - begin, tile.queries.end - begin}, tile.keys, 0, biases.of(tile)};
       for (const PlaceRange& range : tile.keys) made.columns += range.end - range.first;
-      const std::int64_t of_a_row = shape.heads * (tile.queries.end - tile.queries.first) * made.columns;
-      const std::int64_t together = std::clamp<std::int64_t>(many_scores / of_a_row, 1, end - first);
-      plan->most_scores = std::max(plan->most_scores, together * of_a_row);
-      for (std::int64_t r = first; r < end; r += together) {
-        made.rows = {r, std::min(r + together, end)};
-        plan->tiles.push_back(made);
-      }
+      plan->most_pairs = std::max(plan->most_pairs, (tile.queries.end - tile.queries.first) * made.columns);
+      plan->tiles.push_back(made);
     }
     first = end;
   }
+  // On the CPU the scores of a tile stay in cache.
+  const std::int64_t many_scores = shape.device.is_cpu() ? 1 << 19 : 1 << 27;
+  plan->rows_together =
+      std::clamp<std::int64_t>(many_scores / std::max<std::int64_t>(plan->most_pairs * shape.heads, 1), 1, rows);
   return plan;
 }
 

@@ -38,7 +38,9 @@ struct AttentionTile {
 
 struct AttentionTiles {
   at::ScalarType type = at::kFloat;  ///< of products and scores
-  std::int64_t most_scores = 0;      ///< of a tile: rows * heads * queries * columns
+  std::int64_t queries = 0;          ///< of a row
+  std::int64_t most_pairs = 0;       ///< of a tile: queries * columns
+  std::int64_t rows_together = 1;    ///< so many rows' scores of a tile may be in memory
   std::vector<AttentionTile> tiles;  ///< queries in no tile see nothing
 };
 

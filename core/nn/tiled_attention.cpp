@@ -1,6 +1,10 @@
+#include <core/kernels/one_thread_products.h>
 #include <core/nn/attention_tiles.h>
 
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/_softmax.h>
 #include <ATen/ops/_softmax_backward_data.h>
@@ -12,6 +16,7 @@
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -31,7 +36,7 @@ struct TilesHolder final : torch::CustomClassHolder {
 /// D].
 at::Tensor grouped(const at::Tensor& x, std::int64_t key_heads, at::ScalarType type) {
   const auto places_first = x.unflatten(1, {key_heads, x.size(1) / key_heads}).transpose(2, 3);
-  return places_first.to(type).reshape({x.size(0), key_heads, -1, x.size(3)});
+  return places_first.to(type).reshape({x.size(0), key_heads, -1, x.size(3)}).contiguous();
 }
 
 /// Of x [B, G, N, D] a part [R * G, n, D].
@@ -46,15 +51,17 @@ at::Tensor part(const at::Tensor& x, const PlaceRange& rows, const PlaceRange& k
 /// The products of a tile. Keys and values [B, G, S, D], contiguous.
 class TileProducts {
  public:
-  TileProducts(const AttentionTile& tile, const at::Tensor& k, const at::Tensor& v, std::int64_t queries_a_place)
+  TileProducts(const AttentionTile& tile, const PlaceRange& rows, const at::Tensor& k, const at::Tensor& v,
+               std::int64_t queries_a_place)
       : tile_(tile),
+        rows_(rows),
         k_(k),
         v_(v),
         queries_a_place_(queries_a_place),
         scale_(1.0 / std::sqrt(static_cast<double>(k.size(3)))) {}
 
   at::Tensor queries_of(const at::Tensor& x) const {
-    return part(x, tile_.rows, tile_.queries.first * queries_a_place_, count());
+    return part(x, rows_, tile_.queries.first * queries_a_place_, count());
   }
 
   /// Softmax of the scores, in the memory of `scores`.
@@ -99,9 +106,9 @@ class TileProducts {
     constexpr std::int64_t kFewKeys = 256;  // a batch of small products is faster in memory of its own
     auto all = memory.narrow(0, 0, x.size(0) * count() * tile_.columns).view({x.size(0), count(), tile_.columns});
     for_each_range([&](const PlaceRange& range, std::int64_t column, std::int64_t columns) {
-      const auto turned = part(keys, tile_.rows, range).transpose(1, 2);
+      const auto turned = part(keys, rows_, range).transpose(1, 2);
       auto own = all.narrow(2, column, columns);
-      if (columns == tile_.columns || columns > kFewKeys) {
+      if (x.size(0) == 1 || columns == tile_.columns || columns > kFewKeys) {
         at::baddbmm_out(own, own, x, turned, /*beta=*/0, scale);
       } else {
         own.copy_(at::baddbmm(at::empty({1, 1, 1}, x.options()), x, turned, /*beta=*/0, scale));
@@ -115,7 +122,7 @@ class TileProducts {
     at::Tensor sum = at::empty({weights.size(0), count(), x.size(3)}, x.options());
     double kept = 0;
     for_each_range([&](const PlaceRange& range, std::int64_t column, std::int64_t columns) {
-      at::baddbmm_out(sum, sum, weights.narrow(2, column, columns), part(x, tile_.rows, range), kept, scale);
+      at::baddbmm_out(sum, sum, weights.narrow(2, column, columns), part(x, rows_, range), kept, scale);
       kept = 1;
     });
     return sum;
@@ -124,7 +131,7 @@ class TileProducts {
   /// Each range of `sum` gets scale * weights^T x.
   void add_to(const at::Tensor& sum, const at::Tensor& weights, const at::Tensor& x, double scale) const {
     for_each_range([&](const PlaceRange& range, std::int64_t column, std::int64_t columns) {
-      auto own = part(sum, tile_.rows, range);
+      auto own = part(sum, rows_, range);
       const auto turned = weights.narrow(2, column, columns).transpose(1, 2);
       if (own.scalar_type() == x.scalar_type()) {
         own.baddbmm_(turned, x, 1, scale);
@@ -135,26 +142,90 @@ class TileProducts {
   }
 
   const AttentionTile& tile_;
+  PlaceRange rows_;  // of k and v
   const at::Tensor &k_, &v_;
   std::int64_t queries_a_place_;
   double scale_;
 };
+
+/// Of a forward, or of its backward: [B, G, N, D]. Queries and what belongs to them are grouped.
+struct Operands {
+  at::Tensor q, k, v, out, gradient, dq, dk, dv;
+
+  /// Of one row and one key head.
+  Operands of(std::int64_t row, std::int64_t head) const {
+    const auto one = [&](const at::Tensor& x) {
+      return x.defined() ? x.narrow(0, row, 1).narrow(1, head, 1) : at::Tensor();
+    };
+    return {one(q), one(k), one(v), one(out), one(gradient), one(dq), one(dk), one(dv)};
+  }
+};
+
+/// What is computed of these rows of the batch, which the operands have, and of as many heads as they have.
+void run_tiles(const AttentionTiles& tiles, const Operands& x, const PlaceRange& rows, std::int64_t queries_a_place) {
+  const std::int64_t most = tiles.most_pairs * (rows.end - rows.first) * x.q.size(1) * queries_a_place;
+  const auto scores = at::empty({most}, x.q.options());
+  const auto further_scores = x.gradient.defined() ? at::empty_like(scores) : scores;
+  for (const AttentionTile& tile : tiles.tiles) {
+    const PlaceRange own{std::max(tile.rows.first, rows.first) - rows.first,
+                         std::min(tile.rows.end, rows.end) - rows.first};
+    if (own.first >= own.end) continue;
+    const TileProducts products(tile, own, x.k, x.v, queries_a_place);
+    const auto q = products.queries_of(x.q);
+    const auto probabilities = products.probabilities(q, scores);
+    if (x.gradient.defined()) {
+      products.queries_of(x.dq).copy_(
+          products.backward(q, probabilities, products.queries_of(x.gradient), further_scores, x.dk, x.dv));
+    } else {
+      products.queries_of(x.out).copy_(products.output(probabilities));
+    }
+  }
+}
+
+/// Whether a thread does all of one row and one head, in its own cache; else all threads do each product of all.
+bool has_a_thread_a_head(const AttentionTiles& tiles, const Operands& x) {
+  constexpr std::int64_t kLargeProduct = 1 << 19;
+  const std::int64_t heads = x.q.size(0) * x.q.size(1);
+  if (!x.q.is_cpu() || heads == 1 || 2 * heads < at::get_num_threads()) return false;
+  const std::int64_t queries_a_place = x.q.size(2) / tiles.queries;
+  return tiles.most_pairs * queries_a_place * x.q.size(3) >= kLargeProduct;
+}
+
+void run_tiles(const AttentionTiles& tiles, const Operands& x) {
+  const std::int64_t batch = x.q.size(0), heads = x.q.size(1), queries_a_place = x.q.size(2) / tiles.queries;
+  if (!has_a_thread_a_head(tiles, x)) {
+    for (std::int64_t first = 0; first < batch; first += tiles.rows_together) {
+      const PlaceRange rows{first, std::min(first + tiles.rows_together, batch)};
+      Operands of_rows = x;
+      for (auto* one : {&of_rows.q, &of_rows.k, &of_rows.v, &of_rows.out, &of_rows.gradient, &of_rows.dq, &of_rows.dk,
+                        &of_rows.dv}) {
+        if (one->defined()) *one = one->narrow(0, rows.first, rows.end - rows.first);
+      }
+      run_tiles(tiles, of_rows, rows, queries_a_place);
+    }
+    return;
+  }
+  at::parallel_for(0, batch * heads, 1, [&](std::int64_t begin, std::int64_t end) {
+    const at::NoGradGuard no_gradient;
+    const at::AutoDispatchBelowADInplaceOrView without_graph;
+    const kernels::OneThreadProducts one_thread;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t row = i / heads;
+      run_tiles(tiles, x.of(row, i % heads), {row, row + 1}, queries_a_place);
+    }
+  });
+}
 
 struct TiledAttention : torch::autograd::Function<TiledAttention> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const Tiles& tiles) {
     context->save_for_backward({q, k, v});
     context->saved_data["tiles"] = c10::IValue::make_capsule(c10::make_intrusive<TilesHolder>(tiles));
+    Operands x = operands(q, k, v, *tiles);
+    x.out = at::zeros_like(x.q);
+    run_tiles(*tiles, x);
     const std::int64_t batch = q.size(0), heads = q.size(1), queries = q.size(2), key_heads = k.size(1);
-    const auto own_q = grouped(q, key_heads, tiles->type);
-    const auto own_k = k.to(tiles->type).contiguous(), own_v = v.to(tiles->type).contiguous();
-    const auto out = at::zeros_like(own_q);
-    const auto scores = at::empty({tiles->most_scores}, own_q.options());
-    for (const AttentionTile& tile : tiles->tiles) {
-      const TileProducts products(tile, own_k, own_v, heads / key_heads);
-      products.queries_of(out).copy_(products.output(products.probabilities(products.queries_of(own_q), scores)));
-    }
-    return out.view({batch, key_heads, queries, heads / key_heads, -1})
+    return x.out.view({batch, key_heads, queries, heads / key_heads, -1})
         .transpose(1, 2)
         .reshape({batch * queries, -1})
         .to(q.scalar_type());
@@ -166,23 +237,20 @@ struct TiledAttention : torch::autograd::Function<TiledAttention> {
     const auto capsule = context->saved_data["tiles"].toCapsule();
     const auto& tiles = *static_cast<const TilesHolder&>(*capsule).tiles;
     const std::int64_t batch = q.size(0), heads = q.size(1), queries = q.size(2), key_heads = k.size(1);
-    const auto own_q = grouped(q, key_heads, tiles.type);
-    const auto own_k = k.to(tiles.type).contiguous(), own_v = v.to(tiles.type).contiguous();
-    const auto gradient =
-        grouped(gradients[0].reshape({batch, queries, heads, -1}).transpose(1, 2), key_heads, tiles.type);
-    const auto dq = at::zeros_like(own_q);
-    const auto sums = own_k.options().dtype(tiles.type == at::kDouble ? at::kDouble : at::kFloat);
-    const auto dk = at::zeros(own_k.sizes(), sums), dv = at::zeros(own_v.sizes(), sums);
-    const auto scores = at::empty({tiles.most_scores}, own_q.options()), further_scores = at::empty_like(scores);
-    for (const AttentionTile& tile : tiles.tiles) {
-      const TileProducts products(tile, own_k, own_v, heads / key_heads);
-      const auto tile_q = products.queries_of(own_q);
-      const auto probabilities = products.probabilities(tile_q, scores);
-      products.queries_of(dq).copy_(
-          products.backward(tile_q, probabilities, products.queries_of(gradient), further_scores, dk, dv));
-    }
-    const auto ungrouped = dq.view({batch, key_heads, queries, heads / key_heads, -1}).transpose(2, 3).flatten(1, 2);
-    return {ungrouped.to(q.scalar_type()), dk.to(k.scalar_type()), dv.to(v.scalar_type()), at::Tensor()};
+    Operands x = operands(q, k, v, tiles);
+    x.gradient = grouped(gradients[0].reshape({batch, queries, heads, -1}).transpose(1, 2), key_heads, tiles.type);
+    x.dq = at::zeros_like(x.q);
+    const auto sums = x.k.options().dtype(tiles.type == at::kDouble ? at::kDouble : at::kFloat);
+    x.dk = at::zeros(k.sizes(), sums);
+    x.dv = at::zeros(v.sizes(), sums);
+    run_tiles(tiles, x);
+    const auto dq = x.dq.view({batch, key_heads, queries, heads / key_heads, -1}).transpose(2, 3).flatten(1, 2);
+    return {dq.to(q.scalar_type()), x.dk.to(k.scalar_type()), x.dv.to(v.scalar_type()), at::Tensor()};
+  }
+
+ private:
+  static Operands operands(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionTiles& tiles) {
+    return {grouped(q, k.size(1), tiles.type), k.to(tiles.type).contiguous(), v.to(tiles.type).contiguous()};
   }
 };
 
