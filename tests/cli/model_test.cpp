@@ -77,6 +77,24 @@ TEST_F(ModelCommand, VerifyFailsBeyondTheToleranceAndSaysWhere) {
   EXPECT_EQ(nlohmann::json::parse(json.output).at("passed"), false);
 }
 
+TEST_F(ModelCommand, VerifyDoesTheForwardsOfBlocks) {
+  const auto blocks = source_dir() / "tests/golden/block";
+  const auto of = [&](const std::string& reference, const std::string& options) {
+    return drift("model verify " + (blocks / "ckpt/sdar_a").string() + " --reference " +
+                 (blocks / "forward" / (reference + ".safetensors")).string() + " " + options);
+  };
+  EXPECT_THAT(of("fwd_sdar_a_causal", "--mode block_causal --block 1"), prints("|reference|: kept\n"));
+  EXPECT_THAT(of("fwd_sdar_a_causal", ""), finds("|reference|: exceeded\n"));
+  EXPECT_THAT(of("two_sdar_a_response", ""), prints("% of 40 rows\n", "|reference|: kept\n"));
+  EXPECT_THAT(of("two_sdar_a_response", "--block 3"), finds("noisy_logits: sequence"));
+  EXPECT_THAT(of("cache_sdar_a_blocks", ""), prints("% of 24 rows\n", "|reference|: kept\n"));
+  EXPECT_THAT(of("cache_sdar_a_blocks", "--block 8"), fails("a cache has blocks of 4 tokens, as the model, not of 8"));
+  EXPECT_THAT(of("fwd_sdar_a_causal", "--mode two_copy_global"), fails("there is no tensor `masked`"));
+  EXPECT_EQ(of("fwd_sdar_a_causal", "--mode causal").status, 2);
+  EXPECT_THAT(verify((golden() / "forward/fwd_dream_a_plain.safetensors").string(), "--mode block_causal"),
+              fails("the model has no blocks, which the mode `block_causal` needs"));
+}
+
 TEST_F(ModelCommand, VerifyNeedsAReferenceThatFits) {
   EXPECT_EQ(drift("model verify " + dream().string()).status, 2);
   EXPECT_EQ(verify("x.safetensors", "--tolerance near").status, 2);
