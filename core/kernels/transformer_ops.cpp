@@ -8,6 +8,7 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/_softmax.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -16,6 +17,8 @@
 #include <ATen/ops/silu.h>
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
+
+#include <limits>
 
 namespace drift::kernels {
 namespace {
@@ -205,6 +208,23 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
   }
 };
 
+template <class T>
+DRIFT_MULTIVERSION void softmax_range(T* x, std::int64_t width, std::int64_t begin, std::int64_t end) {
+  for (T* row = x + begin * width; row < x + end * width; row += width) {
+    float largest = -std::numeric_limits<float>::infinity(), total = 0;
+#pragma omp simd reduction(max : largest)
+    for (std::int64_t i = 0; i < width; ++i) {
+      const float value = widen(row[i]);
+      largest = value > largest ? value : largest;
+    }
+#pragma omp simd reduction(+ : total)
+    for (std::int64_t i = 0; i < width; ++i) total += vector_exp(widen(row[i]) - largest);
+    const float share = 1.0f / total;
+#pragma omp simd
+    for (std::int64_t i = 0; i < width; ++i) row[i] = narrow<T>(vector_exp(widen(row[i]) - largest) * share);
+  }
+}
+
 }  // namespace
 
 at::Tensor rms_norm_reference(const at::Tensor& x_NH, const at::Tensor& weight_H, double epsilon, NormWeight order) {
@@ -252,6 +272,19 @@ at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up) {
   if (const auto* kernels = cuda::kernels_for(gate)) return cuda::swiglu(*kernels, gate, up);
   if (!has_fused_path(gate)) return swiglu_reference(gate, up);
   return SwiGlu::apply(gate.contiguous(), up.contiguous());
+}
+
+void softmax_(at::Tensor& x) {
+  if (!has_fused_path(x) || !x.is_contiguous()) {
+    at::_softmax_out(x, x, -1, false);
+    return;
+  }
+  const std::int64_t width = x.size(-1);
+  with_element_type(x.scalar_type(), [&](auto type) {
+    using T = decltype(type);
+    at::parallel_for(0, x.numel() / width, rows_per_task(width),
+                     [&](std::int64_t begin, std::int64_t end) { softmax_range(x.data_ptr<T>(), width, begin, end); });
+  });
 }
 
 }  // namespace drift::kernels

@@ -44,4 +44,8 @@ at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up);
 /// The same in plain tensor operations.
 at::Tensor swiglu_reference(const at::Tensor& gate, const at::Tensor& up);
 
+/// Softmax over the last dimension, in place, without a graph. In float32, rounded once. On the CPU for float32 and
+/// bfloat16 of contiguous rows three loops over a row in cache.
+void softmax_(at::Tensor& x);
+
 }  // namespace drift::kernels

@@ -1,4 +1,5 @@
 #include <core/kernels/one_thread_products.h>
+#include <core/kernels/transformer_ops.h>
 #include <core/nn/attention_tiles.h>
 
 #include <ATen/Parallel.h>
@@ -6,7 +7,6 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/ivalue.h>
-#include <ATen/ops/_softmax.h>
 #include <ATen/ops/_softmax_backward_data.h>
 #include <ATen/ops/baddbmm.h>
 #include <ATen/ops/bmm.h>
@@ -73,7 +73,8 @@ class TileProducts {
           .narrow(3, tile_.columns - cut, cut)
           .add_(tile_.bias);
     }
-    return at::_softmax_out(here, here, -1, false);
+    kernels::softmax_(here);
+    return here;
   }
 
   at::Tensor output(const at::Tensor& probabilities) const { return combined(probabilities, v_, 1); }

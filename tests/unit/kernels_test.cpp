@@ -12,6 +12,7 @@
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/softmax.h>
 #include <torch/csrc/autograd/autograd.h>
 
 namespace drift::kernels_test {
@@ -237,6 +238,17 @@ TEST(RotateHeads, KeepsLengthsAndSeesOnlyDifferencesOfPositions) {
   const auto turned = kernels::rotate_heads(x, angles.cosine_SD2, angles.sine_SD2, 1).view({9, 8});
   EXPECT_NEAR(turned[7].norm().item<float>(), x[7].norm().item<float>(), 1e-5);
   EXPECT_NEAR(turned[1].dot(turned[4]).item<float>(), turned[5].dot(turned[8]).item<float>(), 1e-5);
+}
+
+TEST(Softmax, InPlaceIsThatOfLibTorch) {
+  for (const auto type : {at::kFloat, at::kBFloat16, at::kDouble}) {
+    auto x = (at::randn({3, 5, 37}) * 20).to(type);
+    x.select(2, 7).fill_(-std::numeric_limits<double>::infinity());
+    const auto expected = at::softmax(x, -1);
+    kernels::softmax_(x);
+    EXPECT_TRUE(at::allclose(x.to(at::kDouble), expected.to(at::kDouble), type == at::kBFloat16 ? 0.01 : 1e-5, 1e-7));
+    EXPECT_EQ(x.select(2, 7).abs().max().item<double>(), 0);
+  }
 }
 
 TEST(Attention, ShortSequencesEqualTheBlockedKernel) {
