@@ -220,7 +220,9 @@ at::Tensor TransformerModel::forward_window(const ForwardInput& input, const Cac
   if (shape_.attend_to_padding) seen.key_mask_BS = at::Tensor();
   at::Tensor padding_B, begin_B;  // of a model with blocks
   bool is_in_one_block = true;
-  if (traits_.block_size > 0) {
+  // A window of at most a block whose place and end only the device knows is within one: nobody waits for it.
+  const bool is_told = !seen.begin_B.is_cpu() && seen.attended_B.defined() && tokens <= traits_.block_size;
+  if (traits_.block_size > 0 && !is_told) {
     padding_B = padding_of(input.padding_B, seen.key_mask_BS, input.tokens_BS.size(0));
     begin_B = seen.begin_B.cpu();
     const auto block_of = [&](const at::Tensor& place_B) {

@@ -170,13 +170,15 @@ void BlockModelDecoder::draw(const Turn& turn, const rollouts::DrawRequest& aske
 void BlockModelDecoder::forward_by_small_blocks(const Turn& turn) {
   const auto first_open_R1 = open_RW_.gather(1, turn.offset_R1);
   const auto whole_R1 = (turns_R1_ == 0) | first_open_R1 | open_RW_.any(1, /*keepdim=*/true).logical_not();
-  const std::int64_t nowhere = rows_.tokens_RS.size(1) - settings_.block;
+  // The first block behind the text.
+  const auto nowhere_R1 =
+      begin_R1_ + (end_R1_ - begin_R1_ + settings_.block - 1).div(settings_.block, "floor") * settings_.block;
   for (const bool whole : {true, false}) {
     const auto takes_part_R1 = (whole ? whole_R1 : whole_R1.logical_not()) & done_R1_.logical_not();
     if (!takes_part_R1.any().item<bool>()) continue;
     Turn part = turn;
     part.width = whole ? settings_.block : settings_.small_block;
-    part.begin_R1 = at::where(takes_part_R1, whole ? begin_R1_ : begin_R1_ + turn.offset_R1, nowhere);
+    part.begin_R1 = at::where(takes_part_R1, whole ? begin_R1_ : begin_R1_ + turn.offset_R1, nowhere_R1);
     part.open_RK = turn.open_RK & takes_part_R1;
     forward(part);
   }
