@@ -36,17 +36,19 @@ void TracePolicy::tell(const ForwardInput& input, const ForwardCache& cache) con
   last_W_ = tokens_W;
 }
 
-at::Tensor TracePolicy::wanted(const at::Tensor& logits_NV, const at::Tensor& row_M) const {
+at::Tensor TracePolicy::wanted(const ForwardInput& input, const at::Tensor& logits_NV, const at::Tensor& row_M) const {
   const auto is_denoising = [](const Call& call) { return call[2] == 0; };
   const auto forward = std::ranges::count_if(calls_, is_denoising) - 1;
-  if (draws_.token_FK.defined() && is_denoising(calls_.back())) {
-    if (forward >= draws_.token_FK.size(0) || row_M.size(0) != draws_.token_FK.size(1)) {
-      throw Error("the trace has draws of " + std::to_string(draws_.token_FK.size(0)) + " forwards of " +
-                      std::to_string(draws_.token_FK.size(1)) + " positions, and the decoder asks for " +
-                      std::to_string(row_M.size(0)) + " in forward " + std::to_string(forward),
+  const auto& token_FK = draws_.token_FK;
+  if (token_FK.defined() && is_denoising(calls_.back())) {
+    if (forward >= token_FK.size(0) || input.tokens_BS.size(1) != token_FK.size(1)) {
+      throw Error("the trace has draws of " + std::to_string(token_FK.size(0)) + " forwards of " +
+                      std::to_string(token_FK.size(1)) + " positions, and the decoder's forward " +
+                      std::to_string(forward) + " has " + std::to_string(input.tokens_BS.size(1)),
                   "its settings are not those of the trace");
     }
-    return draws_.token_FK[forward].to(logits_NV.device());
+    const auto place_M = input.rows_N.index_select(0, row_M.to(input.rows_N.device())).cpu();
+    return token_FK[forward].index_select(0, place_M).to(logits_NV.device());
   }
   return logits_NV.argmax(-1).index_select(0, row_M.to(logits_NV.device()));
 }
@@ -57,7 +59,7 @@ SampledTokens TracePolicy::sample(const ForwardInput& input, const ForwardCache&
   if (options.temperature == 0 || (!draws_.most_probable && !draws_.token_FK.defined()))
     return policy_.sample(input, cache, row_M, uniform_M, options);
   const auto logits_NV = policy_.logits(input, cache);
-  const auto wanted_M = wanted(logits_NV, row_M);
+  const auto wanted_M = wanted(input, logits_NV, row_M);
   auto low_M = at::zeros_like(uniform_M), high_M = at::ones_like(uniform_M);
   // Sampling by inversion: a larger number draws a larger id.
   constexpr int kHalvings = 52;

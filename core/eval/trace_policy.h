@@ -14,7 +14,8 @@ namespace drift {
 /// What a decoder that draws is to draw, to be compared with a trace.
 struct TraceDraws {
   bool most_probable = false;  ///< instead of a draw; its probability is still that of being drawn
-  at::Tensor token_FK;         ///< int64, of each forward with masked positions and each of its places; undefined: none
+  at::Tensor token_FK;  ///< int64, of each forward of one response that may commit, for each of its window's places;
+                        ///< undefined: none
 };
 
 /// A policy that records the forwards that a decoder asks for, and draws what a trace says: it looks for the random
@@ -40,7 +41,7 @@ class TracePolicy final : public Policy {
 
  private:
   void tell(const ForwardInput& input, const ForwardCache& cache) const;
-  at::Tensor wanted(const at::Tensor& logits_NV, const at::Tensor& row_M) const;
+  at::Tensor wanted(const ForwardInput& input, const at::Tensor& logits_NV, const at::Tensor& row_M) const;
 
   const Policy& policy_;
   const TraceDraws draws_;

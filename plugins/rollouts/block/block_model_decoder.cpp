@@ -7,6 +7,7 @@
 #include <drift/error.h>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/argsort.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/full_like.h>
@@ -16,7 +17,7 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
-#include <limits>
+#include <algorithm>
 #include <utility>
 
 namespace drift::block {
@@ -40,6 +41,7 @@ BlockModelDecoder::BlockModelDecoder(const BlockSettings& settings, const Rollou
       prediction_(settings_, input),
       remasking_random_(input.random.child("remasking")),
       rows_(settings_, input, first, last) {
+  may_join_ = looks_are_free() && !predicts_next() && settings.small_block == 0 && !settings.quirks.stores_last_block;
   plan_T_ = rollouts::on_device(at::tensor(block_plan(settings), at::kLong), rows_.row_R.device());
 }
 
@@ -47,7 +49,7 @@ void BlockModelDecoder::run(Trajectories& trajectories) {
   start();
   // Each forward of a row commits a token, unless it draws the mask, or ends a block.
   const std::int64_t most = 2 * settings_.length + 1000;
-  const bool looks_always = rows_.row_R.is_cpu() || settings_.small_block_cache;
+  const bool looks_always = looks_are_free() || settings_.small_block_cache;
   for (std::int64_t forward = 1; rows_.count() > 0 && !rollouts::is_cancelled(input_); ++forward) {
     advance();
     if (looks_always || forward % rollouts::kForwardsBetweenLooks == 0) leave();
@@ -105,19 +107,31 @@ void BlockModelDecoder::prefill(std::int64_t end) {
 }
 
 void BlockModelDecoder::advance() {
-  const auto now = turn();
-  const auto stores_R1 = open_RW_.any(1, /*keepdim=*/true).logical_or_(done_R1_).logical_not_();
+  auto now = turn();
+  auto stores_R1 = open_RW_.any(1, /*keepdim=*/true).logical_or_(done_R1_).logical_not_();
+  if (may_join_ && stores_R1.all().item<bool>()) {
+    move_on(stores_R1);
+    now = turn();
+    now.begin_R1 = begin_R1_ - settings_.block;
+    now.offset_R1 = at::full_like(begin_R1_, -settings_.block);
+    now.width = 2 * settings_.block;
+    stores_R1 = at::zeros_like(stores_R1);
+  }
   forwards_R1_ = forwards_R1_ + done_R1_.logical_not();
   settings_.small_block_cache ? forward_by_small_blocks(now) : forward(now);
   turns_R1_ = turns_R1_ + open_RW_.any(1, /*keepdim=*/true);
 
   if (settings_.quirks.stores_last_block) finish(stores_R1);
+  move_on(stores_R1);
+  if (!settings_.quirks.stores_last_block) finish(open_RW_.any(1, /*keepdim=*/true).logical_not());
+  open_RW_ = open_RW_ & done_R1_.logical_not();
+}
+
+void BlockModelDecoder::move_on(const at::Tensor& stores_R1) {
   const auto moves_R1 = stores_R1 & done_R1_.logical_not();
   begin_R1_ = begin_R1_ + moves_R1 * settings_.block;
   turns_R1_ = turns_R1_ * moves_R1.logical_not();
   open_RW_ = open_in_block();
-  if (!settings_.quirks.stores_last_block) finish(open_RW_.any(1, /*keepdim=*/true).logical_not());
-  open_RW_ = open_RW_ & done_R1_.logical_not();
 }
 
 BlockModelDecoder::Turn BlockModelDecoder::turn() const {
@@ -133,12 +147,18 @@ BlockModelDecoder::Turn BlockModelDecoder::turn() const {
     made.place_RK = at::cat({made.place_RK, at::full_like(begin_R1_, block)}, 1);
     made.open_RK = at::cat({made.open_RK, stores_R1 & (begin_R1_ + block < end_R1_)}, 1);
   }
+  if (looks_are_free()) {  // the head is for open positions alone
+    const auto most = std::max<std::int64_t>(1, made.open_RK.sum(1).max().item<std::int64_t>());
+    const auto first_RK = at::argsort(made.open_RK, /*stable=*/true, /*dim=*/1, /*descending=*/true).narrow(1, 0, most);
+    made.place_RK = made.place_RK.gather(1, first_RK);
+    made.open_RK = made.open_RK.gather(1, first_RK);
+  }
   return made;
 }
 
 void BlockModelDecoder::forward(const Turn& turn) {
   const std::int64_t block = settings_.block;
-  const auto offset_R1 = turn.width < block ? turn.offset_R1 : at::zeros_like(begin_R1_);
+  const auto offset_R1 = turn.width != block ? turn.offset_R1 : at::zeros_like(begin_R1_);
   const auto place_RK = at::where(turn.open_RK, turn.place_RK - offset_R1, predicts_next() ? 1 : 0);
   const auto index_RW = (turn.begin_R1 + places(turn.width)).clamp_max(rows_.tokens_RS.size(1) - 1);
   rollouts::DrawRequest request;
@@ -162,8 +182,9 @@ void BlockModelDecoder::draw(const Turn& turn, const rollouts::DrawRequest& aske
     request.uniform_M = rows_.uniforms(input_.random, position_RK, rows_.forwards_R1).flatten();
   const auto sampled = rollouts::by_position(prediction_.draw(request, cache), position_RK);
   const auto score_RK = scores(settings_, rows_, remasking_random_, position_RK, sampled);
+  const auto least_R = plan_T_.index_select(0, turns_R1_.clamp_max(plan_T_.size(0) - 1).squeeze(1));
   rows_.commit({position_RK, turn.open_RK}, rows_.forwards_R1, score_RK, settings_.drawing_temperature(),
-               rule(score_RK, turn.open_RK), sampled);
+               block_rule(settings_, least_R, score_RK, turn.open_RK), sampled);
   rows_.forwards_R1 = rows_.forwards_R1 + turn.open_RK.any(1, /*keepdim=*/true);
 }
 
@@ -222,23 +243,6 @@ void BlockModelDecoder::leave() {
   for (at::Tensor* tensor : {&begin_R1_, &end_R1_, &turns_R1_, &open_RW_, &done_R1_}) *tensor = stay.of(*tensor);
   rows_.forwards_R1 = stay.of(rows_.forwards_R1);
   if (stay.count() > 0) cache_ = cache_->select(stay.device);
-}
-
-CommitRule BlockModelDecoder::rule(const at::Tensor& score_RK, const at::Tensor& open_RK) const {
-  CommitRule rule;
-  rule.by = settings_.schedule == Schedule::kFactor ? CommitBy::kFactor : CommitBy::kCount;
-  rule.factor = settings_.factor;
-  rule.count_R = plan_T_.index_select(0, turns_R1_.clamp_max(plan_T_.size(0) - 1).squeeze(1));
-  if (settings_.schedule == Schedule::kDynamic) {
-    const auto compared_RK =
-        settings_.above_threshold ? score_RK > settings_.threshold : score_RK.to(at::kDouble) >= settings_.threshold;
-    rule.count_R = rule.count_R.maximum((compared_RK & open_RK).sum(1));
-  } else if (settings_.schedule == Schedule::kEntropyBounded) {
-    const auto entropy_RK = at::where(open_RK, score_RK.neg(), std::numeric_limits<float>::infinity());
-    const auto sum_RK = std::get<0>(entropy_RK.sort(1)).cumsum(1);
-    rule.count_R = rule.count_R.maximum((sum_RK < settings_.threshold).sum(1));
-  }
-  return rule;
 }
 
 }  // namespace drift::block

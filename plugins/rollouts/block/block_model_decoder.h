@@ -19,6 +19,8 @@ namespace drift::block {
 /// more that keeps its keys. A model whose row j - 1 predicts position j draws the next block's first token from that
 /// one, or from the prompt's.
 ///
+/// On a CPU the forward that keeps a block is also the next block's first, where all rows are at this.
+///
 /// All state is in tensors on the model's device, and each row is at its own block: where one denoises, another may
 /// keep its keys. A look lets rows leave that are done.
 class BlockModelDecoder {
@@ -46,14 +48,16 @@ class BlockModelDecoder {
   void draw(const Turn& turn, const rollouts::DrawRequest& request, const ForwardCache& cache);
   /// The whole blocks of some rows and the small ones of others: rows without a part in it compute what nobody sees.
   void forward_by_small_blocks(const Turn& turn);
+  /// Rows whose block is kept go to the next.
+  void move_on(const at::Tensor& stores_R1);
   void finish(const at::Tensor& complete_R1);
   void leave();
 
+  bool looks_are_free() const { return rows_.row_R.is_cpu(); }
   bool predicts_next() const { return traits_.prediction_row == PredictionRow::kPrevious; }
   Turn turn() const;
   at::Tensor open_in_block() const;
   at::Tensor stops_in_block(bool at_once) const;
-  CommitRule rule(const at::Tensor& score_RK, const at::Tensor& open_RK) const;
   at::Tensor places(std::int64_t count) const { return rows_.number_M.narrow(0, 0, count); }
 
   const RolloutInput& input_;
@@ -63,6 +67,8 @@ class BlockModelDecoder {
   const Prediction prediction_;
   const RandomStream remasking_random_;
   rollouts::DeviceRows rows_;
+  /// Where all rows are about to keep a block, its forward is also the first of the next one.
+  bool may_join_ = false;
   at::Tensor plan_T_;                  ///< least commits of a block's forward number t
   at::Tensor begin_R1_, end_R1_;       ///< of the current block and of the text, in the padded row
   at::Tensor turns_R1_, forwards_R1_;  ///< of the block, without the one that keeps it; all

@@ -1,8 +1,12 @@
 #include "commit_rule.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/linspace.h>
+#include <ATen/ops/where.h>
 
 #include <algorithm>
+#include <limits>
+#include <tuple>
 
 namespace drift::block {
 namespace {
@@ -70,6 +74,24 @@ std::vector<std::int64_t> block_plan(const BlockSettings& settings) {
     plan.push_back(std::max<std::int64_t>(1, least));
   }
   return plan;
+}
+
+CommitRule block_rule(const BlockSettings& settings, const at::Tensor& least_R, const at::Tensor& score_RK,
+                      const at::Tensor& open_RK) {
+  CommitRule rule;
+  rule.by = settings.schedule == Schedule::kFactor ? CommitBy::kFactor : CommitBy::kCount;
+  rule.factor = settings.factor;
+  rule.count_R = least_R;
+  if (settings.schedule == Schedule::kDynamic) {
+    const auto reaches_RK =
+        settings.above_threshold ? score_RK > settings.threshold : score_RK.to(at::kDouble) >= settings.threshold;
+    rule.count_R = least_R.maximum((reaches_RK & open_RK).sum(1));
+  } else if (settings.schedule == Schedule::kEntropyBounded) {
+    const auto entropy_RK = at::where(open_RK, score_RK.neg(), std::numeric_limits<float>::infinity());
+    const auto sum_RK = std::get<0>(entropy_RK.sort(1)).cumsum(1);
+    rule.count_R = least_R.maximum((sum_RK < settings.threshold).sum(1));
+  }
+  return rule;
 }
 
 }  // namespace drift::block

@@ -2,6 +2,8 @@
 
 #include "settings.h"
 
+#include <drift/commits.h>
+
 #include <cstdint>
 #include <vector>
 
@@ -22,6 +24,10 @@ std::int64_t commits(const BlockSettings& settings, const BlockProgress& progres
 /// On a model with block attention: of a block's forward number t at least so many positions are committed; behind the
 /// last entry as many as it says.
 std::vector<std::int64_t> block_plan(const BlockSettings& settings);
+
+/// The rule of such a forward. @param least_R  int64, of the plan
+CommitRule block_rule(const BlockSettings& settings, const at::Tensor& least_R, const at::Tensor& score_RK,
+                      const at::Tensor& open_RK);
 
 /// Of a forward of block number `index`, by the static schedule without quirks.
 std::int64_t scheduled_commits(const BlockSettings& settings, std::int64_t index, std::int64_t forward);

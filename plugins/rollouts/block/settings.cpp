@@ -13,11 +13,7 @@ void refuse(bool given, const std::string& what, const std::string& reason, cons
 
 /// Of a model whose tokens see all others.
 void check_text(const BlockSettings& settings) {
-  if (settings.length % settings.block != 0) {
-    throw Error("rollout.length = " + std::to_string(settings.length) +
-                    " is not a multiple of rollout.block = " + std::to_string(settings.block),
-                "choose a block that divides the length");
-  }
+  settings.check_length();
   const auto needs_blocks = [](bool given, const char* what) {
     refuse(given, what, "is for models with block attention", "leave it out");
   };
@@ -64,6 +60,13 @@ void check_blocks(const BlockSettings& settings, std::int64_t block) {
 }
 
 }  // namespace
+
+void BlockSettings::check_length() const {
+  if (length % block == 0) return;
+  throw Error(
+      "rollout.length = " + std::to_string(length) + " is not a multiple of rollout.block = " + std::to_string(block),
+      "choose a block that divides the length, or leave rollout.block out if the model has blocks of its own");
+}
 
 BlockSettings BlockSettings::on(const ModelTraits& traits) const {
   BlockSettings made = *this;

@@ -39,6 +39,8 @@ struct BlockSettings : rollouts::DecodingSettings {
   std::int64_t small_block = 0;  ///< positions of a block that are open together; 0: all
   bool small_block_cache = false;
 
+  /// @throws Error if the blocks do not divide the response
+  void check_length() const;
   /// With what depends on the model. @throws Error if they do not go together
   BlockSettings on(const ModelTraits& traits) const;
 
