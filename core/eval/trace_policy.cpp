@@ -37,10 +37,10 @@ void TracePolicy::tell(const ForwardInput& input, const ForwardCache& cache) con
 }
 
 at::Tensor TracePolicy::wanted(const ForwardInput& input, const at::Tensor& logits_NV, const at::Tensor& row_M) const {
-  const auto is_denoising = [](const Call& call) { return call[2] == 0; };
-  const auto forward = std::ranges::count_if(calls_, is_denoising) - 1;
   const auto& token_FK = draws_.token_FK;
+  const auto is_denoising = [](const Call& call) { return call[2] == 0; };
   if (token_FK.defined() && is_denoising(calls_.back())) {
+    const auto forward = std::ranges::count_if(calls_, is_denoising) - 1;
     if (forward >= token_FK.size(0) || input.tokens_BS.size(1) != token_FK.size(1)) {
       throw Error("the trace has draws of " + std::to_string(token_FK.size(0)) + " forwards of " +
                       std::to_string(token_FK.size(1)) + " positions, and the decoder's forward " +

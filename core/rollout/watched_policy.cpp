@@ -1,5 +1,7 @@
 #include <core/rollout/watched_policy.h>
 
+#include <algorithm>
+
 namespace drift {
 
 WatchedPolicy::WatchedPolicy(const Policy& policy, std::int64_t prompt, std::int64_t length, Watch watch)
@@ -26,8 +28,10 @@ void WatchedPolicy::tell(const ForwardInput& input, const ForwardCache& cache) c
   std::int64_t begin = 0;
   if (cache.window != nullptr && cache.window->begin_B.defined()) begin = cache.window->begin_B[0].item<std::int64_t>();
   const std::int64_t end = prompt_ + static_cast<std::int64_t>(tokens_.size());
-  if (begin + row_S.size(0) > end || begin + row_S.size(0) <= prompt_) return;  // the prompt alone, or something else
-  for (std::int64_t s = std::max<std::int64_t>(0, prompt_ - begin); s < row_S.size(0); ++s)
+  // The last block of a model with blocks may end behind the response.
+  const std::int64_t width = cache.window != nullptr ? std::min(row_S.size(0), end - begin) : row_S.size(0);
+  if (width <= 0 || begin + width > end || begin + width <= prompt_) return;  // the prompt alone, or something else
+  for (std::int64_t s = std::max<std::int64_t>(0, prompt_ - begin); s < width; ++s)
     tokens_[static_cast<std::size_t>(begin + s - prompt_)] = row_S[s].item<std::int64_t>();
   watch_(tokens_);
 }

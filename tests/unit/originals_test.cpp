@@ -97,6 +97,27 @@ TEST(Originals, IdsAndForwardsMayStandInTheSettingsOrBesideThem) {
   EXPECT_EQ(of_case.pad_id, std::nullopt);
 }
 
+TEST(Originals, OfBlockModelsSayTheirForwardsByKind) {
+  const Json options = {{"block_length", 4}, {"draw", "argmax, whatever else is said"}};
+  const auto rows = translated("jetengine", {{"settings", options}, {"nfe_rows", {{1, 6, 3}, {0, 5, 2}}}});
+  EXPECT_THAT(rows.forwards_by_kind,
+              testing::ElementsAre(std::array<std::int64_t, 3>{1, 6, 3}, std::array<std::int64_t, 3>{0, 5, 2}));
+  EXPECT_THAT(rows.model, has("block_size", std::int64_t{4}));
+  EXPECT_TRUE(rows.draws_most_probable && rows.ends_early);
+  const auto one = translated(
+      "sdar_generate", {{"settings", {{"draw", "forced"}}}, {"nfe_prefill", 1}, {"nfe_denoise", 4}, {"nfe_store", 2}});
+  EXPECT_THAT(one.forwards_by_kind, testing::ElementsAre(std::array<std::int64_t, 3>{1, 4, 2}));
+  EXPECT_FALSE(one.draws_most_probable);
+}
+
+TEST(Originals, OfBlockModelsBoundEntropiesByTheirOwnThreshold) {
+  const Json given = {{"remasking_strategy", "entropy_bounded"}, {"eb_threshold", 0.7}};
+  EXPECT_THAT(settings_of("jetengine", given),
+              AllOf(has("threshold", 0.7), has("remasking", text("negative_entropy"))));
+  EXPECT_THAT(settings_of("dreamreasoner_block", given),
+              AllOf(has("threshold", 0.7), has("remasking", text("taken_entropy"))));
+}
+
 TEST(Originals, OnlySomeTakeAMask) {
   const Json all = Json::parse(test::read_file(file())).at("originals");
   for (const auto& [name, described] : all.items()) {
