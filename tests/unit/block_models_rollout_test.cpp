@@ -44,7 +44,10 @@ void PrintTo(const Case& one, std::ostream* to) { *to << one.name; }
 struct BlockModelDecoder : ::testing::TestWithParam<Case> {
   std::unique_ptr<Model> model = open(GetParam().family, GetParam().checkpoint, model_settings());
   static Values model_settings() {
-    return std::string(GetParam().family) == "fast_dllm_v2" ? Values{{"mask_id", std::int64_t{149}}} : Values{};
+    if (std::string(GetParam().checkpoint) == "sdar_a") return {};
+    if (std::string(GetParam().checkpoint) == "trado_a")
+      return {{"block_size", std::int64_t{4}}, {"mask_id", std::int64_t{149}}};
+    return {{"mask_id", std::int64_t{149}}};
   }
 };
 

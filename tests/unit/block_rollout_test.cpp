@@ -127,7 +127,10 @@ TEST_F(BlockRolloutTest, ACancelledRolloutEndsWithEveryKindOfQuirk) {
 // Some pairs are no original's. Where a mask token may be written, there may be an error instead of a response.
 TEST_F(BlockRolloutTest, AnyTwoQuirksEndWithEverySchedule) {
   const auto& specs = test::load_plugin("block").find(ComponentKind::kRollout, "block")->params;
-  const auto all = std::ranges::find(specs, "quirks", &Parameter::name)->allowed.choices;
+  auto all = std::ranges::find(specs, "quirks", &Parameter::name)->allowed.choices;
+  std::erase_if(all, [](const std::string& name) {  // of models with block attention
+    return name == "stores_last_block" || name == "fills_last_block" || name == "drops_remainder";
+  });
   for (const std::string& first : all) {
     for (const std::string& second : all) {
       for (const auto* schedule : {"dynamic", "static", "factor"}) {

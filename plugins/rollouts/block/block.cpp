@@ -182,7 +182,7 @@ void BlockRollout::estimate_cost(const Model& model, std::int64_t prompt_length,
     const std::int64_t whole = std::max<std::int64_t>(1, blocks) - 1;  // of which there are more than so many
     const bool known = settings.schedule == Schedule::kStatic && traits.prediction_row == PredictionRow::kSame;
     cost.least_forwards =
-        settings.stops() ? 1 : whole * (known ? std::min(settings.block_steps, settings.block) : 1) + 1;
+        settings.stops() ? 1 : whole * (known ? std::min(settings.block_steps, settings.block) + 1 : 2) + 1;
     cost.most_forwards = (whole + 3) * (settings.block + 1) + 1;
     const std::int64_t rows = std::min(responses, workers * rows_at_once(settings, prompt_length, on_cpu));
     cost.bytes = rollouts::forward_bytes(model, rows, std::max(prompt_length, settings.block),

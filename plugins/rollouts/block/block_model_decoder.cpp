@@ -110,6 +110,7 @@ void BlockModelDecoder::advance() {
   auto now = turn();
   auto stores_R1 = open_RW_.any(1, /*keepdim=*/true).logical_or_(done_R1_).logical_not_();
   if (may_join_ && stores_R1.all().item<bool>()) {
+    forwards_R1_ = forwards_R1_ + stores_R1;  // counted as apart: a record does not depend on the batch
     move_on(stores_R1);
     now = turn();
     now.begin_R1 = begin_R1_ - settings_.block;
@@ -229,6 +230,8 @@ void BlockModelDecoder::finish(const at::Tensor& complete_R1) {
   auto last_R1 = begin_R1_ + settings_.block >= end_R1_;
   if (settings_.stops()) last_R1 = last_R1 | stops_in_block(false);
   done_R1_ = done_R1_ | (complete_R1 & last_R1);
+  // Where a block's first position is drawn with the block before, a response may end there: nothing more is asked for.
+  if (predicts_next()) done_R1_ = done_R1_ | (rows_.step_RL.narrow(1, 0, length_) >= 0).all(1, /*keepdim=*/true);
   if (settings_.stop_at_once) done_R1_ = done_R1_ | stops_in_block(true);
 }
 
