@@ -93,8 +93,13 @@ TEST(Lmdeploy, ChoosesThesePositions) {
     const auto in_blocks = [&](const char* name) { return tensors.tensor(name).view({-1, size}); };
     const auto probability = at::softmax(tensors.tensor("logits"), -1);
     auto score_RK = probability.gather(1, tensors.tensor("token_ids").unsqueeze(1)).view({-1, size});
-    if (strategy == "sequential") score_RK = -at::arange(size, at::kFloat).expand_as(score_RK);
-    const auto open_RK = in_blocks("mask") == 0;
+    auto open_RK = in_blocks("mask") == 0;
+    if (strategy == "sequential") {
+      // Its window counts positions that are committed already, which no sequential decoder leaves behind a mask.
+      const auto place_K = at::arange(size, at::kLong);
+      score_RK = -place_K.to(at::kFloat).expand_as(score_RK);
+      open_RK = open_RK & (place_K < open_RK.to(at::kInt).argmax(1, true) + block_plan(settings).front());
+    }
     const auto least_R = at::full({open_RK.size(0)}, block_plan(settings).front(), at::kLong);
     const auto rule = block_rule(settings, least_R, score_RK, open_RK);
     const auto failed = at::zeros({}, at::kBool);
