@@ -32,8 +32,10 @@ BlockSettings random_settings(const RandomStream& random) {
   settings.steps = pick(std::int64_t{1}, std::int64_t{5}, settings.length);
   settings.threshold = pick(0.02, 0.3, 0.9);
   settings.factor = pick(0.5, 2.0);
-  settings.remasking =
-      pick(Remasking::kLowConfidence, Remasking::kMargin, Remasking::kNegativeEntropy, Remasking::kRandom);
+  settings.remasking = pick(Remasking::kLowConfidence, Remasking::kMargin, Remasking::kNegativeEntropy,
+                            Remasking::kRandom, Remasking::kSequential, Remasking::kTakenEntropy);
+  settings.above_threshold = pick(false, true);
+  settings.block_steps = pick(0, 0, 2);
   settings.temperature = pick(0.0, 1.0);
   settings.cache = pick(Cache::kNone, Cache::kPrefix, Cache::kDual);
   settings.horizon = pick(-1, 2);
@@ -44,6 +46,7 @@ BlockSettings random_settings(const RandomStream& random) {
   settings.top_k = pick(0, 0, 20);
   settings.confidence_of = pick(ConfidenceOf::kLogits, ConfidenceOf::kDraw);
   if (settings.cache == Cache::kNone) settings.guidance = pick(0.0, 0.7);
+  if (settings.cache == Cache::kNone) settings.append = pick(false, true);
   if (pick(0, 1) == 1) settings.forbidden_ids = {3, 78};
   const bool may_be_unsure =
       settings.remasking == Remasking::kLowConfidence && settings.confidence_of == ConfidenceOf::kLogits;

@@ -48,9 +48,10 @@ class BlockRollout final : public Rollout, public RolloutCostEstimate {
 
 BlockRollout::BlockRollout(Parameters& parameters) {
   settings_.length = parameters("length", 256, "response positions, L", at_least(1));
-  settings_.block =
-      parameters("block", 0, "positions per block, decoded from left to right; 0 = 32, or those of the model's blocks",
-                 at_least(0));
+  settings_.block = parameters(
+      "block", 0,
+      "positions per block, decoded from left to right; 0 = those of the model's blocks, or 32 of a longer response",
+      at_least(0));
   settings_.block_steps =
       parameters("block_steps", 0,
                  "forwards over which a block's positions are divided, the surplus first; 0 = as steps says, or on a "
@@ -114,6 +115,12 @@ BlockRollout::BlockRollout(Parameters& parameters) {
 }
 
 void BlockRollout::check() const {
+  const bool has_entropies =
+      settings_.remasking == Remasking::kNegativeEntropy || settings_.remasking == Remasking::kTakenEntropy;
+  if (settings_.schedule == Schedule::kEntropyBounded && !has_entropies) {
+    throw Error("rollout.schedule = \"entropy_bounded\" sums entropies, and rollout.remasking orders by something else",
+                "set rollout.remasking = \"negative_entropy\", or \"taken_entropy\"");
+  }
   if (settings_.block > 0) settings_.check_length();
   if (settings_.guidance > 0 && settings_.cache != Cache::kNone) {
     throw Error("rollout.guidance computes entire sequences, and rollout.cache keeps parts of them",

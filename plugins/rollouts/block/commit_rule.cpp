@@ -48,7 +48,9 @@ std::int64_t commits(const BlockSettings& settings, const BlockProgress& progres
   if (quirks.first_position && progress.forwards == 0) return 1;
   switch (settings.schedule) {
     case Schedule::kDynamic: {
-      const auto reaches = [&](float score) { return score >= settings.threshold; };
+      const auto reaches = [&](float score) {
+        return settings.above_threshold ? score > settings.threshold : score >= settings.threshold;
+      };
       return std::max<std::int64_t>(1, std::ranges::find_if_not(scores, reaches) - scores.begin());
     }
     case Schedule::kFactor: return by_factor(scores, settings.factor, quirks.last_rank);

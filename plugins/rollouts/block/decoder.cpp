@@ -5,6 +5,7 @@
 #include <drift/error.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <string>
@@ -140,6 +141,10 @@ std::vector<float> BlockDecoder::scores(const rollouts::Turn& turn, const Sample
     score[m] = confidence[m];
     if (settings_.remasking == Remasking::kRandom) {
       score[m] = static_cast<float>(remasking_random_.uniform(host_.point(turn, turn.positions[m])));
+    } else if (settings_.remasking == Remasking::kSequential) {
+      score[m] = -static_cast<float>(turn.positions[m]);
+    } else if (settings_.remasking == Remasking::kTakenEntropy) {
+      score[m] = score[m] > 0 ? score[m] * std::log(score[m]) : score[m];
     } else if (settings_.remasking == Remasking::kNegativeEntropy && quirks_.highest_entropy) {
       score[m] = -score[m];
     }

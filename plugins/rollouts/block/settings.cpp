@@ -2,6 +2,7 @@
 
 #include <drift/error.h>
 
+#include <algorithm>
 #include <string>
 
 namespace drift::block {
@@ -18,10 +19,7 @@ void check_text(const BlockSettings& settings) {
     refuse(given, what, "is for models with block attention", "leave it out");
   };
   needs_blocks(settings.schedule == Schedule::kEntropyBounded, "schedule = \"entropy_bounded\"");
-  needs_blocks(settings.remasking == Remasking::kSequential, "remasking = \"sequential\"");
-  needs_blocks(settings.remasking == Remasking::kTakenEntropy, "remasking = \"taken_entropy\"");
-  needs_blocks(settings.above_threshold, "above_threshold");
-  needs_blocks(settings.stop_at_once, "stop_at_once");
+  needs_blocks(settings.stops() && settings.stop_at_once, "stop_at_once");
   needs_blocks(settings.small_block > 0, "small_block");
   const Quirks& quirks = settings.quirks;
   needs_blocks(quirks.stores_last_block || quirks.fills_last_block || quirks.drops_remainder,
@@ -37,7 +35,7 @@ void check_blocks(const BlockSettings& settings, std::int64_t block) {
   if (settings.block != 0 && settings.block != block) {
     throw Error("rollout.block = " + std::to_string(settings.block) + ", but the model's blocks have " +
                     std::to_string(block) + " tokens",
-                "leave rollout.block out, or set model.block_size");
+                "set rollout.block = 0, which means the model's, or model.block_size");
   }
   refuse(settings.cache != Cache::kNone, "cache",
          "is for models without blocks: with them the exact keys are always kept", "leave rollout.cache out");
@@ -77,7 +75,7 @@ BlockSettings BlockSettings::on(const ModelTraits& traits) const {
     return made;
   }
   constexpr std::int64_t kBlock = 32;
-  if (made.block == 0) made.block = kBlock;
+  if (made.block == 0) made.block = std::min(kBlock, made.length);
   if (made.steps == 0) made.steps = made.length;
   check_text(made);
   return made;

@@ -8,6 +8,8 @@
 #include <ATen/ops/xlogy.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <cmath>
+#include <limits>
 #include <memory>
 
 namespace drift::block {
@@ -128,7 +130,9 @@ CommitRule TensorDecoder::rule(std::int64_t count) const {
       rule.by = CommitBy::kCount;
       rule.count_R = at::full({rows_.count()}, count, rows_.row_R.options());
   }
-  rule.threshold = settings_.threshold;
+  rule.threshold = settings_.above_threshold
+                       ? std::nextafter(settings_.threshold, std::numeric_limits<double>::infinity())
+                       : settings_.threshold;
   rule.factor = settings_.factor;
   return rule;
 }
