@@ -31,8 +31,6 @@ struct View {
   std::vector<float> token_weights;  ///< of the scored positions, in their order; empty: all are 1
   std::vector<bool> masked, scored, committed, unattended;
   std::vector<bool> prompt_masked;  ///< empty: no prompt is masked
-  std::vector<float> token_weight;  ///< of each position; empty: 1
-  std::vector<std::int64_t> step;   ///< of each position that is scored; empty: the view's forward
 };
 
 /// The views that a masking strategy draws, by response.
@@ -57,9 +55,7 @@ View view_of(const MaskPlan& plan, std::int64_t number) {
             .scored = row_values<bool>(plan.target_FL, number),
             .committed = row_values<bool>(plan.committed_FL, number),
             .unattended = row_values<bool>(plan.attended_FL, number),
-            .prompt_masked = row_values<bool>(plan.prompt_masked_FP, number),
-            .token_weight = row_values<float>(plan.token_weight_FL, number),
-            .step = row_values<std::int64_t>(plan.target_step_FL, number)};
+            .prompt_masked = row_values<bool>(plan.prompt_masked_FP, number)};
   if (plan.weight_F.defined()) view.weight = static_cast<double>(plan.weight_F.const_data_ptr<float>()[number]);
   if (view.committed.empty()) view.committed = view.scored;
   for (std::size_t i = 0; i < view.scored.size(); ++i) view.committed[i] = view.committed[i] && view.scored[i];
@@ -193,16 +189,6 @@ std::vector<std::size_t> positions(const std::vector<bool>& set) {
   return list;
 }
 
-/// Of a number for each position, those of the positions where a set is true.
-template <class Number>
-std::vector<Number> chosen(const std::vector<Number>& numbers, const std::vector<bool>& set) {
-  std::vector<Number> list;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (set[i]) list.push_back(numbers[i]);
-  }
-  return list;
-}
-
 void print_plan_json(const DrawnPlan& drawn, const PlanOptions& options) {
   Json json = {{"masking", drawn.masking}, {"step", options.step}, {"forwards", drawn.forwards}};
   json["responses"] = Json::array();
@@ -217,8 +203,6 @@ void print_plan_json(const DrawnPlan& drawn, const PlanOptions& options) {
                        {"committed", positions(view.committed)},
                        {"unattended", positions(view.unattended)},
                        {"prompt_masked", positions(view.prompt_masked)}});
-      if (!view.token_weight.empty()) views.back()["token_weights"] = chosen(view.token_weight, view.scored);
-      if (!view.step.empty()) views.back()["steps"] = chosen(view.step, view.scored);
     }
     json["responses"].push_back({{"response", b}, {"views", views}});
   }
@@ -253,10 +237,7 @@ Command plan_command() {
         list.add("inner-iteration", "N", "of the training step, from 1; many strategies draw a plan for each",
                  options.inner_iteration);
         list.add("responses", "N", "responses to show", options.responses);
-        list.add_switch(
-            "json",
-            "print every view of every response as JSON: lists of positions, from 0, and of numbers of those scored",
-            options.json);
+        list.add_switch("json", "print every view of every response as JSON: lists of positions, from 0", options.json);
         add_settings(list, options.config, {"algorithm", "model", "seed"});
       });
 }

@@ -2,8 +2,6 @@
 
 #include <core/update/view_rows.h>
 
-#include <drift/error.h>
-
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -21,22 +19,21 @@ std::int64_t floor_of(std::int64_t value, std::int64_t divisor) {
   return value >= 0 ? value / divisor : -((-value + divisor - 1) / divisor);
 }
 
-/// Positions at the end of the view's response that are no part of its text.
-/// @throws Error if the view hides others
+/// Positions at the end of the view's response that nothing attends to and nothing scores: no part of its text.
 std::int64_t hidden_at_end(const MaskPlan& plan, std::int64_t view) {
   if (!plan.attended_FL.defined()) return 0;
   const std::int64_t length = plan.attended_FL.size(1);
   const bool* const attended = plan.attended_FL.const_data_ptr<bool>() + view * length;
-  const std::int64_t shown = std::find(attended, attended + length, false) - attended;
-  if (std::find(attended + shown, attended + length, true) == attended + length) return length - shown;
-  throw Error("a view hides tokens that its masks show (attended_FL), which a model with block attention cannot score",
-              "choose a masking strategy, or settings of it, that only masks");
+  const bool* const target = plan.target_FL.const_data_ptr<bool>() + view * length;
+  std::int64_t hidden = 0;
+  while (hidden < length && !attended[length - hidden - 1] && !target[length - hidden - 1]) ++hidden;
+  return hidden;
 }
 
-/// A block with some of its tokens masked.
+/// A block with some of its tokens masked, and some hidden from the others.
 struct BlockState {
   std::int64_t block;
-  std::vector<std::int32_t> tokens;
+  std::vector<std::int32_t> tokens, hidden;
   auto operator<=>(const BlockState&) const = default;
 };
 
@@ -56,6 +53,7 @@ class TextView {
     written_ = trajectories.tokens_BL.const_data_ptr<std::int64_t>() + response * length;
     masked_ = plan.masked_FL.const_data_ptr<bool>() + view * length;
     target_ = plan.target_FL.const_data_ptr<bool>() + view * length;
+    if (plan.attended_FL.defined()) attended_ = plan.attended_FL.const_data_ptr<bool>() + view * length;
     if (plan.prompt_masked_FP.defined())
       prompt_masked_ = plan.prompt_masked_FP.const_data_ptr<bool>() + view * padded + text.padding;
     find_states();
@@ -83,12 +81,17 @@ class TextView {
     return noisy && masked_[i] ? mask_id_ : written_[i];
   }
 
+  bool is_hidden(std::int64_t position) const {
+    return attended_ != nullptr && position >= text.prompt && !attended_[position - text.prompt];
+  }
+
   std::int64_t written(std::int64_t i) const { return written_[i]; }
 
   /// Of rows that this view may be in: whose clean text, and without `shares` how much of it and all states.
   std::string key(bool shares) const {
-    std::string key = clean <= text.prompt ? "g" + std::to_string(group) : "r" + std::to_string(response);
+    std::string key = (clean <= text.prompt ? "g" + std::to_string(group) : "r" + std::to_string(response)) + "/";
     for (std::int64_t p = 0; prompt_masked_ != nullptr && p < text.prompt; ++p) key += prompt_masked_[p] ? '1' : '0';
+    for (std::int64_t t = 0; attended_ != nullptr && t < text.length; ++t) key += is_hidden(t) ? '1' : '0';
     if (shares) return key;
     key += "/" + std::to_string(clean);
     for (const BlockState& state : states) {
@@ -116,9 +119,11 @@ class TextView {
       const auto [hidden, block] = predicting(i);
       clean = std::max(clean, block >= 0 ? text.begin(block) : hidden + 1);
       if (block < 0 || (!states.empty() && states.back().block == block)) return;
-      states.push_back({block, {}});
-      for (std::int64_t t = text.begin(block); t < text.end(block); ++t)
+      states.push_back({block, {}, {}});
+      for (std::int64_t t = text.begin(block); t < text.end(block); ++t) {
         states.back().tokens.push_back(static_cast<std::int32_t>(token(t, /*noisy=*/true)));
+        states.back().hidden.push_back(is_hidden(t) ? 1 : 0);
+      }
     });
   }
 
@@ -126,7 +131,7 @@ class TextView {
   const std::int64_t mask_id_, before_;
   at::Tensor prompt_P_;
   const std::int64_t *prompt_, *written_;
-  const bool *masked_, *target_, *prompt_masked_ = nullptr;
+  const bool *masked_, *target_, *attended_ = nullptr, *prompt_masked_ = nullptr;
 };
 
 /// A row to which views are added.
@@ -163,7 +168,8 @@ class RowDraft {
   /// The clean text, then the first state of each block, then the second of those that have one, …
   BlockRow finish() const {
     BlockRow row;
-    for (std::int64_t t = 0; t < clean_; ++t) add_token(row, t, text_.token(t, /*noisy=*/false), 0);
+    for (std::int64_t t = 0; t < clean_; ++t)
+      add_token(row, t, text_.token(t, /*noisy=*/false), 0, text_.is_hidden(t) ? 1 : 0);
     std::vector<std::size_t> order(states_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::sort(order, {}, [&](std::size_t n) { return std::pair(states_[n].copy, states_[n].state.block); });
@@ -172,7 +178,8 @@ class RowDraft {
       const auto& [state, copy] = states_[n];
       begin[n] = std::ssize(row.tokens);
       for (std::size_t i = 0; i < state.tokens.size(); ++i)
-        add_token(row, text_.text.begin(state.block) + static_cast<std::int64_t>(i), state.tokens[i], copy);
+        add_token(row, text_.text.begin(state.block) + static_cast<std::int64_t>(i), state.tokens[i], copy,
+                  state.hidden[i]);
     }
     for (const auto& [target, state] : targets_) {
       row.targets.push_back(target);
@@ -183,11 +190,13 @@ class RowDraft {
   }
 
  private:
-  void add_token(BlockRow& row, std::int64_t position, std::int64_t token, std::int64_t copy) const {
+  void add_token(BlockRow& row, std::int64_t position, std::int64_t token, std::int64_t copy,
+                 std::int32_t hidden) const {
     row.tokens.push_back(static_cast<std::int32_t>(token));
     row.positions.push_back(static_cast<std::int32_t>(position));
     row.block.push_back(static_cast<std::int32_t>(text_.text.block(position)));
     row.copy.push_back(static_cast<std::int32_t>(copy));
+    row.hidden.push_back(hidden);
   }
 
   static constexpr std::size_t kClean = std::numeric_limits<std::size_t>::max();
@@ -245,6 +254,8 @@ void put_rows(at::ArrayRef<BlockRow> rows, at::Device device, ForwardInput& forw
   forward.positions_BS = on_device(padded(&BlockRow::positions), device);
   forward.block_BS = padded(&BlockRow::block);
   forward.copy_BS = padded(&BlockRow::copy);
+  const auto hidden_BS = padded(&BlockRow::hidden);
+  if (hidden_BS.any().item<bool>()) forward.key_mask_BS = on_device(hidden_BS == 0, device);
   const auto is_whole = [&](const BlockRow& row) { return row.text.empty() && row.tokens.size() == width; };
   if (std::ranges::all_of(rows, is_whole)) return;
   forward.text_BS = padded(&BlockRow::text);
@@ -287,7 +298,8 @@ std::vector<BlockRow> packed_rows(const std::vector<BlockRow>& rows, std::int64_
     if (to == packed.end()) to = packed.emplace(packed.end());
     const std::int64_t begin = std::ssize(to->tokens);
     const std::int32_t text = to->text.empty() ? 0 : to->text.back() + 1;
-    for (auto numbers : {&BlockRow::tokens, &BlockRow::positions, &BlockRow::block, &BlockRow::copy})
+    for (auto numbers :
+         {&BlockRow::tokens, &BlockRow::positions, &BlockRow::block, &BlockRow::copy, &BlockRow::hidden})
       ((*to).*numbers).insert(((*to).*numbers).end(), (row.*numbers).begin(), (row.*numbers).end());
     to->text.resize(to->tokens.size(), text);
     for (RowTarget target : row.targets) {

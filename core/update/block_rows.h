@@ -39,8 +39,9 @@ struct BlockText {
 /// What goes through the model, and what is read from it. `copy` and `text` as in ForwardInput::copy_BS and text_BS.
 struct BlockRow {
   std::vector<std::int32_t> tokens, positions, block, copy;
-  std::vector<std::int32_t> text;  ///< empty: one text
-  std::vector<RowTarget> targets;  ///< by position
+  std::vector<std::int32_t> text;    ///< empty: one text
+  std::vector<std::int32_t> hidden;  ///< 1: nothing attends to it (MaskPlan::attended_FL)
+  std::vector<RowTarget> targets;    ///< by position
 };
 
 /// Several rows as one input, with padding that nothing sees behind the shorter ones. Tokens and positions are on
@@ -53,7 +54,6 @@ std::int64_t longest_block_row(const ModelTraits& traits, const Trajectories& tr
 /// The rows of some views, in the order of first use. Views that show the same have one row. Views of one response
 /// share its clean text, and the states of blocks that are the same, as long as the row has at most `most_tokens`.
 /// @param most_tokens  0: only views that show the same share a row, which is then a function of the view alone
-/// @throws Error if the plan hides positions as keys (MaskPlan::attended_FL) but the last ones of a response
 std::vector<BlockRow> block_rows(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan,
                                  const Views& views, std::int64_t most_tokens);
 

@@ -17,7 +17,7 @@ namespace {
 using namespace drift;
 
 /// One view per response: the entire response masked, the prompt masked at random (3.2).
-class PromptMasking final : public MaskingStrategy, public NeedsFullAttention {
+class PromptMasking final : public MaskingStrategy {
  public:
   explicit PromptMasking(Parameters& parameters)
       : p_mask_prompt_(parameters("p_mask_prompt", 0.15,
@@ -30,10 +30,6 @@ class PromptMasking final : public MaskingStrategy, public NeedsFullAttention {
         end_id_(parameters("end_id", -1,
                            "token that ends the valid part of a response, itself valid; -1 = the model's end token",
                            at_least(-1))) {}
-
-  std::string why_not_blocks() const override {
-    return mask_post_eos_keys_ ? "mask_post_eos_keys hides tokens of a block from the others of it" : "";
-  }
 
   PlanRefresh refresh() const override {
     return random_masking_ && p_mask_prompt_ > 0 ? PlanRefresh::kEachInnerIteration : PlanRefresh::kOncePerRollout;

@@ -26,9 +26,9 @@ struct AlgorithmRow {
 const std::vector<AlgorithmRow> kAlgorithms = {
     {"rldf", {}, ""},
     {"d1", {}, ""},
-    {"d1", {{"mask_post_eos_keys", true}}, "mask_post_eos_keys hides tokens of a block from the others of it"},
+    {"d1", {{"mask_post_eos_keys", true}}, ""},
     {"wd1", {}, ""},
-    {"wd1", {{"mask_post_eos_keys", true}}, "mask_post_eos_keys hides tokens of a block from the others of it"},
+    {"wd1", {{"mask_post_eos_keys", true}}, ""},
     {"tracerl", {}, ""},
     {"tracerl", {{"blocks_from", std::string("text")}}, ""},
     {"spg", {}, ""},

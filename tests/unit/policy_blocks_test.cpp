@@ -30,6 +30,7 @@ using Settings = std::map<std::string, Parameter::Value>;
 
 constexpr std::int64_t kBlock = test::kBlock, kPrompt = test::kBlockPrompt, kLength = test::kBlockLength,
                        kResponses = test::kBlockResponses;
+constexpr std::int64_t kEnd = 143;  // pads, too
 constexpr std::int64_t kPlenty = std::int64_t{1} << 30;
 
 /// SDAR's tiny checkpoint, with a head of either kind.
@@ -91,6 +92,9 @@ at::Tensor alone_FL(const Model& model, const Trajectories& trajectories, const 
       input.tokens_BS = at::cat({of_text(clean).slice(0, 0, begin), of_text(state).slice(0, begin, end)}).unsqueeze(0);
       input.block_BS = at::zeros({1, end}, at::kLong);
       for (std::int64_t t = 0; t < end; ++t) input.block_BS[0][t] = text.block(t);
+      if (plan.attended_FL.defined())
+        input.key_mask_BS =
+            at::cat({at::ones({text.prompt}, at::kBool), plan.attended_FL[f]}).slice(0, 0, end).unsqueeze(0);
       input.rows_N = at::tensor({position - before}, at::kLong);
       const auto logits_1V = at::matmul(model.forward(input), model.lm_head_VH().t());
       logprobs.push_back(at::log_softmax(logits_1V, 1)[0][clean[i].item<std::int64_t>()]);
@@ -120,7 +124,8 @@ const std::vector<Case> kCases = {{"rldf", "rldf", {{"k", std::int64_t{5}}}},
                                   {"tracerl", "tracerl", {{"shrink", std::int64_t{1}}}},
                                   {"tracerl", "tracerl", {{"blocks_from", std::string("text")}}},
                                   {"tracerl_coupled", "tracerl", {{"mask_times", std::int64_t{2}}}},
-                                  {"d1", "d1", {{"p_mask_prompt", 0.4}}}};
+                                  {"d1", "d1", {{"p_mask_prompt", 0.4}}},
+                                  {"d1", "d1", {{"mask_post_eos_keys", true}, {"end_id", kEnd}}}};
 
 struct Blocks : ::testing::TestWithParam<PredictionRow> {
   MaskPlan plan(const Case& one) const {
@@ -281,12 +286,19 @@ TEST_P(Blocks, WhatTheDecoderRecordsIsWhatTrainingScores) {
   }
 }
 
+/// Masks nothing, and says why.
+class WholeText final : public MaskingStrategy, public NeedsFullAttention {
+ public:
+  std::string why_not_blocks() const override { return "it looks ahead"; }
+  void plan(const MaskingInput&, MaskPlan&) const override { ADD_FAILURE() << "drew a plan"; }
+};
+
 TEST_P(Blocks, AStrategyThatNeedsFullAttentionIsRefusedWithItsReason) {
   try {
-    plan({"d1", "d1", {{"mask_post_eos_keys", true}}});
+    draw_plan(WholeText(), trajectories, model.traits(), {RandomStream(3, "masking")});
     ADD_FAILURE() << "drew a plan";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("mask_post_eos_keys hides tokens of a block"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("which this model (SDAR) has: it looks ahead"));
   }
 }
 
