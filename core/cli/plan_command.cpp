@@ -29,6 +29,7 @@ struct View {
   std::int64_t number = 0, forward = 0;
   double weight = 1;
   std::vector<float> token_weights;  ///< of the scored positions, in their order; empty: all are 1
+  std::vector<std::int64_t> steps;   ///< likewise, their places in the order of writing; empty: the view's forward
   std::vector<bool> masked, scored, committed, unattended;
   std::vector<bool> prompt_masked;  ///< empty: no prompt is masked
 };
@@ -62,6 +63,10 @@ View view_of(const MaskPlan& plan, std::int64_t number) {
   const std::vector<float> weights = row_values<float>(plan.token_weight_FL, number);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (view.scored[i]) view.token_weights.push_back(weights[i]);
+  }
+  const std::vector<std::int64_t> steps = row_values<std::int64_t>(plan.target_step_FL, number);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (view.scored[i]) view.steps.push_back(steps[i]);
   }
   view.unattended.flip();
   view.unattended.resize(view.scored.size());
@@ -198,6 +203,7 @@ void print_plan_json(const DrawnPlan& drawn, const PlanOptions& options) {
       views.push_back({{"forward", view.forward},
                        {"weight", view.weight},
                        {"token_weights", view.token_weights},
+                       {"steps", view.steps},
                        {"masked", positions(view.masked)},
                        {"scored", positions(view.scored)},
                        {"committed", positions(view.committed)},
