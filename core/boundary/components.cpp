@@ -11,9 +11,12 @@
 #include <core/io/file_error.h>
 #include <core/io/json.h>
 #include <core/kernels/product.h>
+#include <core/nn/known_models.h>
 #include <core/nn/packed_weights.h>
 
 #include <ATen/core/grad_mode.h>
+
+#include <algorithm>
 
 namespace drift {
 namespace fs = std::filesystem;
@@ -48,7 +51,12 @@ Loaded<Model> create_model(RunHost& host, const RunConfig& config, const ModelCo
   }
   return model;
 } catch (const Error& error) {  // the component is given the text, not the file
-  throw Error(std::string(error.what()) + "\n  in " + (model_folder(config) / "config.json").string(), error.hint());
+  const auto fitting = nn::models_that_take(model_config.config_json);
+  const bool is_other = !fitting.empty() && std::ranges::count(fitting, config.component("model")) == 0;
+  throw Error(
+      std::string(error.what()) + "\n  in " + (model_folder(config) / "config.json").string(),
+      is_other ? "the description of another model selects this checkpoint: [model] name = \"" + fitting.front() + "\""
+               : error.hint());
 }
 
 /// Of weights that are divided among ranks, this rank's share.

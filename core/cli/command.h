@@ -191,7 +191,8 @@ class UsageError : public Error {
 Command train_command(), pretrain_command(), sweep_command(), eval_command(), eval_diff_command(), generate_command();
 Command report_command(), watch_command(), plan_command(), claims_command(), rollout_verify_command(),
     fidelity_command();
-Command model_info_command(), model_verify_command(), model_merge_command(), model_random_command();
+Command model_info_command(), model_verify_command(), model_describe_command(), model_merge_command(),
+    model_random_command();
 Command data_check_command(), tokenize_command(), reward_command(), loss_command(), doctor_command();
 Command config_show_command(), config_docs_command(), reference_command();
 Command plugin_list_command(), plugin_info_command(), plugin_check_command();

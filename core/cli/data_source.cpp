@@ -1,7 +1,9 @@
 #include <core/cli/data_source.h>
 
+#include <core/base/log.h>
 #include <core/boundary/checked.h>
 #include <core/eval/answers.h>
+#include <core/text/chat_template.h>
 
 #include <drift/error.h>
 
@@ -12,7 +14,14 @@ namespace drift {
 RunPrompts::RunPrompts(const LoadedRun& run, const ModelTraits& model_traits)
     : tokenizer(Tokenizer::open(run.model_folder())),
       traits(model_traits),
-      encoder(run.config.get<PromptSettings>(), tokenizer, traits) {}
+      encoder(run.config.get<PromptSettings>(), tokenizer, traits) {
+  const ChatFormat* format = encoder.format();
+  const std::string difference = format == nullptr ? std::string() : foreign_template(run.model_folder(), *format);
+  if (!difference.empty())
+    log_warning("the chat template of " + run.model_folder().string() + " is not a known one: " + difference +
+                "; prompts have the format `" + format->name + "` of " + traits.family +
+                "    (drift model info shows it; a description can hold another)");
+}
 
 std::vector<TaskItem> training_items(const Loaded<Task>& task, std::uint64_t seed, std::int64_t generated) {
   const auto listed = checked_training_size(*task);

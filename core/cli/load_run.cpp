@@ -193,7 +193,8 @@ std::string with_installed_names(std::string text) {
   const Registry& registry = plugins->registry;
   if (!registry.algorithms().empty()) text = replaced(std::move(text), "ALGORITHM", registry.algorithms().front().name);
   for (const ComponentEntry& entry : registry.components()) {
-    if (entry.kind == ComponentKind::kModel) text = replaced(std::move(text), "MODEL", entry.name);
+    if (entry.kind == ComponentKind::kModel && !entry.declaration)
+      text = replaced(std::move(text), "MODEL", entry.name);
   }
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include <core/base/component_host.h>
 #include <core/io/json.h>
+#include <core/nn/known_models.h>
 
 #include <nlohmann/json.hpp>
 
@@ -18,16 +19,30 @@ std::string text_of(const ConfigLeaf& leaf) {
   return text == nullptr ? "" : *text;
 }
 
-/// What the checkpoint says that it is: `model_type` of its config.json, in small letters as components are named;
-/// empty if it says nothing. @throws Error naming the file if it is damaged
-std::string checkpoint_family(const std::filesystem::path& folder) {
+/// The model that a checkpoint's config.json is of: that whose description selects it; else the one with its
+/// `model_type`, in small letters as components are named; empty if it is of none.
+/// @throws Error naming the file if it is damaged
+std::string checkpoint_family(const std::filesystem::path& folder, const Registry& registry) {
   std::error_code ignored;
   if (!std::filesystem::exists(folder / "config.json", ignored)) return {};
   const auto json = read_json_object(folder / "config.json");
   if (!json.contains("model_type") || !json["model_type"].is_string()) return {};
   auto type = json["model_type"].get<std::string>();
   std::transform(type.begin(), type.end(), type.begin(), [](unsigned char c) { return std::tolower(c); });
-  return type;
+  auto names = nn::models_that_take(json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+  names.push_back(type);
+  const auto known = std::ranges::find_if(
+      names, [&](const std::string& name) { return registry.find(ComponentKind::kModel, name) != nullptr; });
+  return known == names.end() ? std::string() : *known;
+}
+
+/// The model that reads what it is from a file which `[model] description` names; empty if there is none.
+std::string model_of_descriptions(const Registry& registry) {
+  for (const ComponentEntry& entry : registry.components()) {
+    const auto is_description = [](const Parameter& spec) { return spec.name == "description"; };
+    if (entry.kind == ComponentKind::kModel && std::ranges::any_of(entry.params, is_description)) return entry.name;
+  }
+  return {};
 }
 
 std::string owner(const ComponentEntry& component) {
@@ -72,7 +87,7 @@ class Merger {
 
  private:
   void add(ConfigLayer layer) {
-    name_model_by_its_checkpoint(layer);
+    name_model(layer);
     const auto before = components();
     set_names_aside(layer);
     std::set<std::string> own;
@@ -87,15 +102,24 @@ class Merger {
     }
   }
 
-  void name_model_by_its_checkpoint(ConfigLayer& layer) const {
-    const auto path = layer.leaves.find("model.path");
-    if (path == layer.leaves.end() || layer.leaves.contains("model.name") || text_of(path->second).empty()) return;
-    const std::string family = checkpoint_family(path->second.place_of(text_of(path->second)));
-    if (registry_.find(ComponentKind::kModel, family) == nullptr) return;
-    ConfigLeaf name = path->second;
-    name.value = family;
-    name.origin = {Origin::Kind::kDerived, "config.json of " + text_of(path->second), {}, {}};
-    layer.leaves["model.name"] = std::move(name);
+  /// By its description, else by its checkpoint.
+  void name_model(ConfigLayer& layer) const {
+    if (layer.leaves.contains("model.name")) return;
+    const auto name_it = [&](const ConfigLeaf& leaf, const std::string& model, const std::string& why) {
+      if (model.empty()) return;
+      ConfigLeaf name = leaf;
+      name.value = model;
+      name.origin = {Origin::Kind::kDerived, why, {}, {}};
+      layer.leaves["model.name"] = std::move(name);
+    };
+    const auto description = layer.leaves.find("model.description"), path = layer.leaves.find("model.path");
+    if (description != layer.leaves.end() && !text_of(description->second).empty()) {
+      name_it(description->second, model_of_descriptions(registry_), "[model] description");
+    } else if (path != layer.leaves.end() && !text_of(path->second).empty() &&
+               merged.text("model.description").empty()) {
+      const auto folder = path->second.place_of(text_of(path->second));
+      name_it(path->second, checkpoint_family(folder, registry_), "config.json of " + text_of(path->second));
+    }
   }
 
   /// By section, the component that the layers so far chose.

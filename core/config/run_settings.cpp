@@ -82,6 +82,8 @@ void PromptSettings::declare(Parameters& parameters) {
                                "first words of the response, given to the model if the item has none");
   trailing_newline = parameters("trailing_newline", trailing_newline,
                                 "add a newline after the start of the reply if the format has none");
+  enable_thinking = parameters("enable_thinking", enable_thinking,
+                               "let the model think before it answers; false needs a format with words for it");
   special_tokens_as_text =
       parameters("special_tokens", kSpecialTokens, special_tokens_as_text,
                  "special tokens in the user's words: control ids, as the originals have them, or plain text");

@@ -80,6 +80,7 @@ struct PromptSettings {
   static constexpr const char* kSection = "prompt";
   std::string format = "none", instruction = "{question}", system, response_prefix;
   bool trailing_newline = false;
+  bool enable_thinking = true;
   bool special_tokens_as_text = false;
 
   void declare(Parameters& parameters);

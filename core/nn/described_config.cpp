@@ -239,10 +239,11 @@ std::vector<Parameter> described_parameters(const Description& description) {
        "row depends on its batch",
        one_of({"masked", "attended"})}};
   if (description.prediction_row == PredictionRow::kPrevious)
-    params.push_back({"scored_row", "previous",
-                      "which row scores the first token of a response; \"within_response\" is as in rldf_release, "
-                      "where it is the token's own",
-                      one_of({"previous", "within_response"})});
+    params.push_back(
+        {"scored_row", "previous",
+         "which row scores the first token of a response; \"within_response\" is as in originals that shift a "
+         "response's logits on their own, where it is the token's own",
+         one_of({"previous", "within_response"})});
   if (description.attention != BlockChoice::kFull)
     params.push_back({"block_size", 0, "tokens of a block; 0: as config.json says", between(0, 1 << 16)});
   params.push_back({"mask_id", -1, "the mask token; -1: as config.json says", at_least(-1)});

@@ -2,6 +2,7 @@
 
 #include <core/nn/described_config.h>
 #include <core/nn/initialization.h>
+#include <core/nn/known_models.h>
 
 #include <drift/error.h>
 

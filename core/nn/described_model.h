@@ -41,7 +41,4 @@ void add_described(Registry& registry, const std::string& name, std::string_view
 /// Adds a model `name` whose parameter `description` is the path of a description.
 void add_users_description(Registry& registry, const std::string& name);
 
-/// The models that add_described() added in this process whose description selects this config.json.
-std::vector<std::string> models_that_take(const std::string& config_json);
-
 }  // namespace drift::nn

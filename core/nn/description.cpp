@@ -359,7 +359,9 @@ class DescriptionReader {
 
   ChatFormat chat_format(const Json& table) const {
     const std::string at = "[[chat]]";
-    check_words(table, {"name", "opening", "turn_begin", "turn_end", "reply_begin", "default_system", "trims_text"},
+    check_words(table,
+                {"name", "opening", "turn_begin", "turn_end", "reply_begin", "default_system", "trims_text", "roles",
+                 "system_suffix", "no_thinking", "drops_thinking"},
                 at);
     const auto text = [&](const char* key) { return text_of(table, key, at, /*needed=*/false); };
     ChatFormat format;
@@ -370,6 +372,12 @@ class DescriptionReader {
     format.reply_begin = text("reply_begin");
     format.default_system = text("default_system");
     format.trims_text = flag_of(table, "trims_text", at);
+    format.system_suffix = text("system_suffix");
+    format.no_thinking = text("no_thinking");
+    format.drops_thinking = flag_of(table, "drops_thinking", at) ? 1 : 0;
+    const Words roles = texts(table, "roles", at);
+    if (!roles.empty() && roles.size() != 3) fail(place(at, "roles"), "there are three: of system, user and assistant");
+    for (const std::string& role : roles) format.roles += (format.roles.empty() ? "" : ",") + role;
     return format;
   }
 

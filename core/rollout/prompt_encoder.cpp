@@ -64,6 +64,11 @@ PromptEncoder::PromptEncoder(const PromptSettings& settings, const Tokenizer& to
   };
   needs_turns(!settings_.system.empty(), "system");
   needs_turns(settings.trailing_newline, "trailing_newline");
+  needs_turns(!settings.enable_thinking, "enable_thinking = false");
+  if (!settings.enable_thinking && format_.no_thinking.empty())
+    throw Error("[prompt] enable_thinking = false: the chat format `" + format_.name + "` of " + traits.family +
+                    " has no words that ask for a reply without thinking",
+                "leave enable_thinking out; a description's [[chat]] has them in `no_thinking`");
   if (settings.trailing_newline && !format_.reply_begin.ends_with('\n')) format_.reply_begin += '\n';
   if (fill_instruction(settings_.instruction, "1") == fill_instruction(settings_.instruction, "2")) {
     throw Error("[prompt] instruction has no {question}", "write {question} where the question belongs");
@@ -102,7 +107,7 @@ std::vector<PromptPart> PromptEncoder::parts(const TaskItem& item) const {
   for (ChatTurn& turn : turns) turn.is_plain = settings_.special_tokens_as_text;
   if (!settings_.system.empty() && turns.front().role != "system")
     turns.insert(turns.begin(), {"system", settings_.system});
-  return chat_parts(format_, turns, prefix);
+  return chat_parts(format_, turns, prefix, settings_.enable_thinking);
 }
 
 // A mask in front of the response is never filled in, and the model takes it for one that is.

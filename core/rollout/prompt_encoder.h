@@ -25,6 +25,8 @@ class PromptEncoder {
   PromptEncoder(const PromptSettings& settings, const Tokenizer& tokenizer, const ModelTraits& traits);
 
   const Tokenizer& tokenizer() const { return tokenizer_; }
+  /// Null: the prompts have no turns.
+  const ChatFormat* format() const { return has_turns_ ? &format_ : nullptr; }
 
   /// The complete text that the model reads: the item's turns and question, then the first words of the response, which
   /// are the item's own or, if it has none, those of `[prompt] response_prefix`.

@@ -9,6 +9,9 @@
 #include <unicode/uchar.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <sstream>
+
 namespace drift {
 namespace {
 
@@ -19,6 +22,26 @@ std::string_view trimmed(std::string_view text) {
   text.remove_prefix(length_at_begin(text, is_python_space));
   text.remove_suffix(length_at_end(text, is_python_space));
   return text;
+}
+
+/// What the format calls a role.
+std::string role_name(const ChatFormat& format, const std::string& role) {
+  std::istringstream names(format.roles);
+  for (const char* ours : {"system", "user", "assistant"}) {
+    std::string name;
+    if (std::getline(names, name, ',') && role == ours) return name;
+  }
+  return role;
+}
+
+/// An earlier reply without the thinking that it began with.
+std::string_view answer_of(std::string_view reply) {
+  constexpr std::string_view kEnd = "</think>";
+  const auto end = reply.rfind(kEnd);
+  if (end == reply.npos) return reply;
+  reply.remove_prefix(end + kEnd.size());
+  reply.remove_prefix(std::min(reply.find_first_not_of('\n'), reply.size()));
+  return reply;
 }
 
 }  // namespace
@@ -38,19 +61,21 @@ std::vector<ChatTurn> read_turns(const std::string& json, const std::string& who
 }
 
 std::vector<PromptPart> chat_parts(const ChatFormat& format, const std::vector<ChatTurn>& turns,
-                                   std::string_view reply_prefix) {
+                                   std::string_view reply_prefix, bool may_think) {
   std::vector<PromptPart> parts = {{format.opening}};
-  const auto add = [&](const ChatTurn& turn) {
-    parts.back().text += replaced(format.turn_begin, "{role}", turn.role);
+  const auto add = [&](const ChatTurn& turn, const std::string& suffix) {
+    std::string_view text = turn.text;
+    if (format.drops_thinking != 0 && turn.role == "assistant") text = answer_of(text);
+    parts.back().text += replaced(format.turn_begin, "{role}", role_name(format, turn.role));
     if (turn.is_plain) parts.push_back({{}, true});
-    parts.back().text += format.trims_text ? trimmed(turn.text) : turn.text;
+    parts.back().text += format.trims_text ? trimmed(text) : text;
     if (turn.is_plain) parts.emplace_back();
-    parts.back().text += format.turn_end;
+    parts.back().text.append(suffix).append(format.turn_end);
   };
   const bool has_system = !turns.empty() && turns.front().role == "system";
-  if (!has_system && !format.default_system.empty()) add({"system", format.default_system});
-  for (const ChatTurn& turn : turns) add(turn);
-  parts.back().text.append(format.reply_begin).append(reply_prefix);
+  if (!has_system && !format.default_system.empty()) add({"system", format.default_system}, {});
+  for (const ChatTurn& turn : turns) add(turn, turn.role == "system" ? format.system_suffix : std::string());
+  parts.back().text.append(format.reply_begin).append(may_think ? "" : format.no_thinking).append(reply_prefix);
   return parts;
 }
 

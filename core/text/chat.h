@@ -26,9 +26,10 @@ struct PromptPart {
 };
 
 /// The conversation as the model reads it, up to where its reply begins: what the format brings between the words of
-/// plain turns. `reply_prefix` are the first words of the reply, given to the model.
+/// plain turns. `reply_prefix` are the first words of the reply, given to the model, behind what the format has for a
+/// reply without thinking unless the model `may_think`.
 std::vector<PromptPart> chat_parts(const ChatFormat& format, const std::vector<ChatTurn>& turns,
-                                   std::string_view reply_prefix = {});
+                                   std::string_view reply_prefix = {}, bool may_think = true);
 
 /// `instruction` with every "{question}" replaced by the question, which is not looked at for placeholders. Where it
 /// has {{ or }}, these are braces; elsewhere a brace is itself.

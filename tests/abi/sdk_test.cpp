@@ -265,23 +265,22 @@ DRIFT_PLUGIN("my_method", "1.0.0", "Apache-2.0") {
   EXPECT_THAT(table.output, HasSubstr("changed")) << table.error;
 }
 
-// A backbone of transformer blocks: LLaDA's sources, outside the tree.
+// A backbone of transformer blocks: LLaDA's description under another name, outside the tree.
 TEST_F(Sdk, BuildsABackboneOutOfTree) {
   const auto source = folder_->path() / "my_backbone", build = folder_->path() / "build_backbone";
-  fs::copy(test::source_dir() / "plugins/models/llada", source);
+  fs::create_directory(source);
+  fs::copy(test::source_dir() / "plugins/models/llada.toml", source / "my_backbone.toml");
   test::write_file(source / "CMakeLists.txt", R"(cmake_minimum_required(VERSION 3.25)
 project(my_backbone LANGUAGES CXX)
 find_package(drift REQUIRED)
-find_package(nlohmann_json REQUIRED)
-drift_add_plugin(my_backbone config.cpp llada.cpp plugin.cpp)
-target_link_libraries(drift_plugin_my_backbone PRIVATE drift::nn nlohmann_json::nlohmann_json)
+drift_add_backbone(my_backbone)
 )");
   const auto built = Sdk::build(source, build, prefix_);
   ASSERT_EQ(built.status, 0) << built.output << built.error;
   Registry registry;
   PluginLoader loader(registry);
   loader.load_file(build / "libmy_backbone.so");
-  const ComponentEntry* entry = registry.find(ComponentKind::kModel, "llada");
+  const ComponentEntry* entry = registry.find(ComponentKind::kModel, "my_backbone");
   const ModelConfig config{test::read_file(test::source_dir() / "tests/golden/data/ckpt/llada_a/config.json"),
                            at::kFloat, at::kMeta};
   const auto model = test::host().make(*entry, Parameters(entry->params), &config);

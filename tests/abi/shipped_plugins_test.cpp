@@ -27,9 +27,18 @@ class ShippedPlugins : public testing::TestWithParam<std::string> {
   /// What the plugin cannot be examined without.
   std::string arguments(const std::string& plugin) const {
     const std::string assets = (test::source_dir() / "assets").string(), data = folder_.path().string();
+    const auto block_model = [](const std::string& name) {
+      return "--model-config " + (test::source_dir() / "tests/golden/block/ckpt" / name / "config.json").string();
+    };
     const std::map<std::string, std::string> all = {
         {"llada", "--model-config " + assets + "/sudoku-llada/config.json"},
         {"dream", "--model-config " + assets + "/sudoku-dream/config.json"},
+        {"sdar", block_model("sdar_a")},
+        {"dreamreasoner", block_model("dreamreasoner_a")},
+        {"fast_dllm_v2", block_model("fast_dllm_v2_a") + " --set mask_id=149"},
+        {"illada", block_model("illada_a")},
+        {"described", block_model("illada_a") +
+                          " --set description=" + (test::source_dir() / "plugins/models/illada.toml").string()},
         {"sudoku", R"(--reference '{"puzzle": "1030000000000000", "solution": "1234341221434321"}')"},
         {"countdown", R"(--reference '{"numbers": [3, 7, 12], "target": 24}')"},
         {"code", R"(--reference '{"test_list": ["assert f(1) == 2"]}')"},
@@ -53,7 +62,8 @@ TEST_P(ShippedPlugins, KeepTheRules) {
 INSTANTIATE_TEST_SUITE_P(, ShippedPlugins,
                          testing::Values("rldf", "d1", "tracerl", "wd1", "spg", "coupled_grpo", "espo", "agrpo",
                                          "unigrpo", "gdpo", "d2", "bgpo", "mdpo", "vrpo", "dipo", "ebpo", "cj_grpo",
-                                         "llada", "dream", "block", "diffusion", "sudoku", "sudoku_task", "countdown",
+                                         "llada", "dream", "sdar", "dreamreasoner", "fast_dllm_v2", "illada",
+                                         "described", "block", "diffusion", "sudoku", "sudoku_task", "countdown",
                                          "countdown_task", "math", "format", "code", "dataset", "word_problems"),
                          [](const auto& info) { return info.param; });
 

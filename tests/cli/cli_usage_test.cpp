@@ -213,9 +213,9 @@ TEST(CliUsage, DoctorSaysWhatWorks) {
       result.output,
       HasSubstr(
           "plugins   agrpo, bgpo, block, cj_grpo, code, countdown, countdown_task, coupled_grpo, d1, d2, dataset, "
-          "diffusion, dipo, dream, ebpo, espo, format, gdpo, llada, math, mdpo, python, rldf, spg, sudoku, "
-          "sudoku_task, tracerl, unigrpo, "
-          "vrpo, wd1, word_problems\n"));
+          "described, diffusion, dipo, dream, dreamreasoner, ebpo, espo, fast_dllm_v2, format, gdpo, illada, llada, "
+          "math, mdpo, python, qwen3_a2d, rldf, sdar, spg, sudoku, sudoku_task, tracerl, unigrpo, vrpo, wd1, "
+          "word_problems\n"));
   EXPECT_THAT(result.output, HasSubstr("runs      " + (std::filesystem::canonical(folder.path()) / "runs").string() +
                                        " (made by the first run)\n"));
   EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "it leaves nothing";

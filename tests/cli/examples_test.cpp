@@ -52,6 +52,7 @@ std::vector<std::string> commands_on(const fs::path& page) {
   std::vector<std::string> commands;
   std::string text = read_file(page);
   if (page.filename() == "sdk.md") text.erase(0, text.find(kEndOfTutorial));
+  if (page.filename() == "backbones.md") return {};  // backbones_page_test tries all of it
   std::istringstream lines(text);
   bool fenced = false;
   std::smatch found;

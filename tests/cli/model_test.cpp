@@ -40,6 +40,31 @@ TEST_F(ModelCommand, InfoAsJson) {
   EXPECT_EQ(info["chat_formats"], nlohmann::json({"chat", "rldf_release"}));
 }
 
+TEST_F(ModelCommand, ACheckpointFindsItsModelAndAWrongOneNamesIt) {
+  const std::string blocks = (source_dir() / "tests/golden/block/ckpt").string();
+  EXPECT_THAT(drift("model info " + blocks + "/dreamreasoner_a"), prints("DreamReasoner    (model `dreamreasoner`)"));
+  EXPECT_THAT(drift("model info " + blocks + "/sdar_tf5"), prints("SDAR    (model `sdar`)"));
+  EXPECT_THAT(drift("model info " + blocks + "/dreamreasoner_a --set model.name=dream"),
+              fails("`block_size` is there", "selects this checkpoint: [model] name = \"dreamreasoner\""));
+  EXPECT_THAT(drift("model info " + blocks + "/sdar_hub_bf16"),
+              fails("`block_size` is missing: set model.block_size", "`mask_token_id` is missing: set model.mask_id"));
+  EXPECT_THAT(drift("model info " + blocks + "/sdar_hub_bf16 --set model.block_size=4 --set model.mask_id=149"),
+              prints("mask, pad, end ids   149, 143, 143, 145\n"));
+  EXPECT_THAT(drift("model info " + dream().string() +
+                    " --set model.description=" + (source_dir() / "plugins/models/dream.toml").string()),
+              prints("Dream    (model `described`)"));
+}
+
+TEST_F(ModelCommand, AnUnknownChatTemplateIsWarnedAbout) {
+  std::filesystem::copy(source_dir() / "assets/sudoku-dream", path("model"));
+  write_file(path("model/chat_template.jinja"), "[INST] {{ messages[0].content }} [/INST]");
+  const auto result = drift(
+      "generate model --prompt 1 --set prompt.format=chat --set rollout.name=block "
+      "--set rollout.length=4 --set rollout.block=4");
+  EXPECT_THAT(result.error, HasSubstr("is not a known one: it has no `<|im_start|>`; prompts have the format `chat` of "
+                                      "Dream"));
+}
+
 TEST_F(ModelCommand, ADamagedConfigurationIsNamedByItsPath) {
   std::filesystem::create_directory(path("model"));
   const auto file = path("model/config.json");

@@ -38,15 +38,19 @@ enum class PredictionRow : std::uint32_t {
 
 /// How a model family marks the turns of a conversation. Special tokens are written as in the tokenizer.
 struct ChatFormat {
-  std::string name;            ///< "chat" is the authors' format; a family may have others
-  std::string opening;         ///< before the first turn
-  std::string turn_begin;      ///< "{role}" stands for system, user or assistant
-  std::string turn_end;        ///< after a turn's text
-  std::string reply_begin;     ///< opens the turn that the model is to write
-  std::string default_system;  ///< text of a system turn if the conversation has none; empty: none is added
-  bool trims_text = false;     ///< white space around a turn's text is dropped
-  Reserved<std::string, 4> reserved_texts = {};
-  Reserved<std::int64_t, 2> reserved_numbers = {};
+  std::string name;                ///< "chat" is the authors' format; a family may have others
+  std::string opening;             ///< before the first turn
+  std::string turn_begin;          ///< "{role}" stands for system, user or assistant
+  std::string turn_end;            ///< after a turn's text
+  std::string reply_begin;         ///< opens the turn that the model is to write
+  std::string default_system;      ///< text of a system turn if the conversation has none; empty: none is added
+  bool trims_text = false;         ///< white space around a turn's text is dropped
+  std::string roles = {};          ///< what "{role}" is for system, user and assistant, by commas; empty: these words
+  std::string system_suffix = {};  ///< after the text of a system turn, but for default_system
+  std::string no_thinking = {};    ///< after reply_begin for a reply without thinking; empty: it cannot be asked for
+  Reserved<std::string, 1> reserved_texts = {};
+  std::int64_t drops_thinking = 0;  ///< 1: an earlier reply begins behind its last </think> and the line breaks there
+  Reserved<std::int64_t, 1> reserved_numbers = {};
 };
 
 /// What a backbone declares, so that no other code hard-codes it.
