@@ -18,6 +18,7 @@ struct Shipped {
   int items;
   double solved;
   double forwards;
+  std::string options = {};
 };
 
 class ShippedModel : public TestWithParam<Shipped> {};
@@ -32,7 +33,7 @@ double number_behind(const std::string& word, const std::string& text) {
 TEST_P(ShippedModel, SolvesTheKnownShareOfTheHeldOutItems) {
   const auto result = drift("eval " + source("assets/" + GetParam().model) + " --config " +
                             source("configs/tasks/" + GetParam().task + ".toml") +
-                            " --set evaluation.items=" + std::to_string(GetParam().items));
+                            " --set evaluation.items=" + std::to_string(GetParam().items) + GetParam().options);
   ASSERT_THAT(result, prints());
   EXPECT_EQ(number_behind("held-out items", result.output), GetParam().items) << result.output;
   EXPECT_NEAR(number_behind("solved", result.output), GetParam().solved, 100.0 * 6 / GetParam().items) << result.output;
@@ -43,6 +44,7 @@ TEST_P(ShippedModel, SolvesTheKnownShareOfTheHeldOutItems) {
 INSTANTIATE_TEST_SUITE_P(All, ShippedModel,
                          Values(Shipped{"sudoku-llada", "sudoku", 400, 28.5, 6.76},
                                 Shipped{"sudoku-dream", "sudoku", 400, 27.8, 8.58},
+                                Shipped{"sudoku-sdar", "sudoku", 400, 30.8, 14.61, " --set rollout.block=4"},
                                 Shipped{"countdown-llada", "countdown", 400, 22.0, 3.34},
                                 Shipped{"countdown-dream", "countdown", 400, 22.0, 3.35},
                                 Shipped{"word-problems-llada", "word-problems", 100, 40.0, 23.97}),
