@@ -50,6 +50,7 @@ Prompts no_prompts(std::int64_t count);
 class PretrainingLoss final : public LossEstimator {
  public:
   Coupling coupling() const override { return Coupling::kView; }
+  void needs(LossNeeds& needs) const override { needs.token_weights = true; }
   Loss evaluate(const LossInput& input) const override;
 };
 
