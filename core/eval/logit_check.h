@@ -16,8 +16,8 @@ struct ReferenceLogits {
   at::Tensor input_ids_BS;
   at::Tensor attention_mask_BS;  ///< bool, false = padding; undefined: none
   at::Tensor compare_mask_BS;    ///< bool, false = a row that says nothing; undefined: every row counts
-  at::Tensor rows_R;             ///< int64, the positions that `logits_BSV` has; undefined: all S
   at::Tensor logits_BSV;         ///< raw output of the LM head
+  at::Tensor rows_R = {};        ///< int64, the positions that `logits_BSV` has; undefined: all S
 };
 
 /// Reads a safetensors file with `input_ids`, `logits`, and perhaps `attention_mask`, `compare_mask` and `rows`. Where
