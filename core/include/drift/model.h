@@ -118,7 +118,8 @@ struct ForwardInput {
   /// Keep only each block's input for the backward and recompute the rest there. A model may ignore it.
   bool recompute_blocks = false;
   /// int64, with BlockAttention only: the place of each token in its sequence, for rotary angles and the like.
-  /// Undefined: 0, 1, 2, … along the row.
+  /// Undefined: 0, 1, 2, … along the row. On the CPU or the model's device; only on the CPU are they compared with the
+  /// context's length, for which the host would have to wait.
   at::Tensor positions_BS = {};
   /// int64, on the CPU, with BlockAttention only: a query attends to the keys whose block is not above its own.
   /// Undefined: as ModelTraits::block_size says.
