@@ -120,6 +120,8 @@ void describe_traits(const Model& model, Described& made) {
   made.add("mask, pad, end ids", special_ids(traits));
   made.add("never written", ranges_text(traits));
   made.add("row that predicts", row_name(model));
+  if (traits.block_size > 0)
+    made.add("attention", "of blocks of " + std::to_string(traits.block_size) + " tokens and those before them");
   made.json.update(Json{{"layers", traits.layers},
                         {"hidden_size", traits.hidden_size},
                         {"vocabulary_size", traits.vocabulary_size},
@@ -129,7 +131,8 @@ void describe_traits(const Model& model, Described& made) {
                         {"end_id", traits.end_id},
                         {"end_ids", end_ids(traits)},
                         {"forbidden_output_ids", traits.forbidden_output_ids},
-                        {"prediction_row", row_name(model)}});
+                        {"prediction_row", row_name(model)},
+                        {"block_size", traits.block_size}});
   for (const ChatFormat& format : traits.chat_formats) {
     const std::string turns = format.opening + format.turn_begin + "…" + format.turn_end + format.reply_begin;
     made.add("chat format", "`" + format.name + "`: " + replaced(turns, "\n", "⏎"));
