@@ -148,18 +148,6 @@ MaskPlan checked_plan(const MaskingStrategy& strategy, const MaskingInput& input
       [&](MaskPlan& plan) { check_plan(input, plan); });
 }
 
-void require_for_blocks(const MaskingStrategy& strategy, const ModelTraits& traits) {
-  const auto* needs_all = traits.block_size > 0 ? capability<NeedsFullAttention>(strategy) : nullptr;
-  if (needs_all == nullptr) return;
-  std::string reason;
-  in_plugin(strategy, "why_not_blocks", [&] { reason = needs_all->why_not_blocks(); });
-  if (reason.empty()) return;
-  const Callee* plugin = callee_of(strategy);
-  throw Error((plugin == nullptr ? "the masking strategy" : plugin->text) +
-                  " cannot be used with block attention, which this model (" + traits.family + ") has: " + reason,
-              "change that setting of [algorithm.masking], or choose another strategy (docs/algorithms.md)");
-}
-
 RewardResult checked_verdict(const Reward& reward, const RewardRequest& request) {
   auto verdict = checked(
       reward, "score",

@@ -29,9 +29,6 @@ Loss checked_loss(const LossEstimator& loss, const LossInput& input);
 PlanRefresh checked_refresh(const MaskingStrategy& strategy);
 MaskPlan checked_plan(const MaskingStrategy& strategy, const MaskingInput& input);
 
-/// @throws Error if the strategy cannot score a model with block attention and this is one
-void require_for_blocks(const MaskingStrategy& strategy, const ModelTraits& traits);
-
 /// A reason that is not UTF-8 has its bytes replaced, with one warning for each reward.
 RewardResult checked_verdict(const Reward& reward, const RewardRequest& request);
 

@@ -298,8 +298,7 @@ std::vector<BlockRow> packed_rows(const std::vector<BlockRow>& rows, std::int64_
     if (to == packed.end()) to = packed.emplace(packed.end());
     const std::int64_t begin = std::ssize(to->tokens);
     const std::int32_t text = to->text.empty() ? 0 : to->text.back() + 1;
-    for (auto numbers :
-         {&BlockRow::tokens, &BlockRow::positions, &BlockRow::block, &BlockRow::copy, &BlockRow::hidden})
+    for (auto numbers : {&BlockRow::tokens, &BlockRow::positions, &BlockRow::block, &BlockRow::copy, &BlockRow::hidden})
       ((*to).*numbers).insert(((*to).*numbers).end(), (row.*numbers).begin(), (row.*numbers).end());
     to->text.resize(to->tokens.size(), text);
     for (RowTarget target : row.targets) {

@@ -149,7 +149,6 @@ void LossTreatment::add(const Views& views, const at::Tensor& gradient_NL, bool 
 
 MaskPlan draw_plan(const MaskingStrategy& masking, const Trajectories& responses, const ModelTraits& traits,
                    const PlanDraw& draw) {
-  require_for_blocks(masking, traits);
   MaskingInput input;
   input.trajectories = &responses;
   input.random = draw.random;

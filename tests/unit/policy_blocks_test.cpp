@@ -286,20 +286,4 @@ TEST_P(Blocks, WhatTheDecoderRecordsIsWhatTrainingScores) {
   }
 }
 
-/// Masks nothing, and says why.
-class WholeText final : public MaskingStrategy, public NeedsFullAttention {
- public:
-  std::string why_not_blocks() const override { return "it looks ahead"; }
-  void plan(const MaskingInput&, MaskPlan&) const override { ADD_FAILURE() << "drew a plan"; }
-};
-
-TEST_P(Blocks, AStrategyThatNeedsFullAttentionIsRefusedWithItsReason) {
-  try {
-    draw_plan(WholeText(), trajectories, model.traits(), {RandomStream(3, "masking")});
-    ADD_FAILURE() << "drew a plan";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("which this model (SDAR) has: it looks ahead"));
-  }
-}
-
 }  // namespace drift::policy_blocks_test

@@ -19,9 +19,8 @@ namespace drift {
 
 /// Where the blocks of a model with block attention begin, when a view is scored.
 enum class BlockOrigin : std::int64_t {
-  kText = 0,  ///< at the prompt's first token, as in decoding
-  kResponse =
-      1,  ///< at the response's first token; blocks of the prompt count back from there, as in TraceRL's program
+  kText = 0,      ///< at the prompt's first token, as in decoding
+  kResponse = 1,  ///< at the response's first token; blocks of the prompt count back from there
 };
 
 /// With block attention and PredictionRow::kPrevious: which row predicts the first token of a block.

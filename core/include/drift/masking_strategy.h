@@ -23,7 +23,6 @@
 #include <drift/trajectories.h>
 
 #include <cstdint>
-#include <string>
 
 namespace drift {
 
@@ -57,15 +56,6 @@ class DRIFT_API MaskingStrategy : public Component {
 
   /// Fill `plan` (CPU tensors). Views may come in any order; a response without a training signal gets none.
   virtual void plan(const MaskingInput& input, MaskPlan& plan) const = 0;
-};
-
-/// Capability of a strategy that cannot score a model with block attention (ModelTraits::block_size): a run is refused.
-class DRIFT_API NeedsFullAttention {
- public:
-  virtual ~NeedsFullAttention() = default;
-
-  /// Why, with these parameters, as the end of a sentence; empty: it can.
-  virtual std::string why_not_blocks() const = 0;
 };
 
 }  // namespace drift

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace drift::golden_set_test {
+namespace drift::set_files_test {
 
 TEST(GoldenSet, HasTheFilesOfItsCases) {
   for (const char* group : {"grad", "sft", "unit", "plans", "losses"}) {
@@ -13,4 +13,4 @@ TEST(GoldenSet, HasTheFilesOfItsCases) {
   }
 }
 
-}  // namespace drift::golden_set_test
+}  // namespace drift::set_files_test
