@@ -47,13 +47,6 @@ class ConfigReader {
     return found == json_.end() ? Json() : *found;
   }
 
-  /// An integer in [minimum, maximum] that must be present; else 0.
-  std::int64_t integer(const std::string& key, std::int64_t minimum, std::int64_t maximum) {
-    if (const Json value = take(key); !value.is_null()) return fitting(value, "`" + key + "`", minimum, maximum);
-    problem("`" + key + "` is missing");
-    return 0;
-  }
-
   /// The tokens that end a text, all of them in [0, last]: `value`, a number or a list, which is called `name`, and
   /// what generation_config.json adds. Token 0 comes first, where ModelTraits wants it; else the first of `value`.
   std::vector<std::int64_t> end_ids(const Json& value, const std::string& name, std::int64_t last,

@@ -9,6 +9,8 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/mm.h>
 
+#include <regex>
+
 namespace drift::backbones_page_test {
 
 using namespace test;
