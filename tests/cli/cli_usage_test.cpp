@@ -38,6 +38,7 @@ const std::vector<Listed> kCommands = {
     {"rollout verify", "CHECKPOINT_DIR"},
     {"model info", "CHECKPOINT_DIR"},
     {"model verify", "CHECKPOINT_DIR"},
+    {"model describe", "CHECKPOINT_DIR"},
     {"model merge", "CHECKPOINT_DIR"},
     {"model random", "SHAPE_DIR"},
     {"data check", "CONFIG.toml"},
