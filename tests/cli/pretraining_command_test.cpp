@@ -11,7 +11,7 @@ class PretrainingCommand : public Test, public TrainingRuns {
  protected:
   CommandResult pretrain(const std::string& out, const std::string& model, const std::string& options) {
     return drift("pretrain " + source("configs/pretrain/sudoku" + model + ".toml") + " --out " + out +
-                 " --steps 2 --set evaluation.every=0 --set pretrain.batch_size=4 " + options);
+                 " --steps 2 --set evaluation.every=0 --set evaluation.items=4 --set pretrain.batch_size=4 " + options);
   }
   double loss(const std::string& run) { return metrics_in(run).back().at("loss").get<double>(); }
 };
