@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace drift::nn {
 
@@ -20,7 +21,8 @@ struct LowRank {
 
 /// x W^T + bias, and what an adapter adds.
 struct Projection {
-  at::Tensor weight;  ///< [out, in]
+  std::string name;   ///< of the weight, in the checkpoint
+  at::Tensor weight;  ///< [out, in]; undefined: the block has no such projection
   at::Tensor bias;    ///< [out], or undefined
   LowRank adapter;
   std::shared_ptr<const kernels::Nf4> packed;  ///< the values of `weight`, which is then on the meta device; or null
