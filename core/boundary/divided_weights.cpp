@@ -10,6 +10,7 @@
 #include <ATen/ops/zeros.h>
 #include <c10/core/StorageImpl.h>
 
+#include <algorithm>
 #include <cassert>
 #include <limits>
 #include <memory>
@@ -81,7 +82,7 @@ DividedWeights::DividedWeights(Ranks& ranks, const nn::BlockWeightsOnDemand& blo
       parameter.unsafeGetTensorImpl()->set_allow_tensor_metadata_change(true);
       set_storage(parameter, weights.back().absent);
     }
-    block_bytes_ = end;
+    block_bytes_ = std::max(block_bytes_, end);
   }
 }
 

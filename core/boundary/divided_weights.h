@@ -79,7 +79,7 @@ class DividedWeights final : public nn::BlockSource {
   Ranks& ranks_;
   std::vector<std::vector<Weight>> layers_;
   std::int64_t first_with_gradient_;
-  std::size_t block_bytes_ = 0;
+  std::size_t block_bytes_ = 0;  // of the largest
   std::map<std::string, at::Tensor> shares_;
   std::map<std::string, std::int64_t> block_of_;
   std::array<at::Tensor, 2> places_;          // of blocks with even and with odd numbers

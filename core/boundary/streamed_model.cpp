@@ -8,7 +8,7 @@
 #include <core/nn/block_weights.h>
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty_like.h>
+#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <bit>
@@ -22,21 +22,53 @@ namespace {
 namespace fs = std::filesystem;
 using nn::BlockWeightsOnDemand;
 
+/// Of a tensor's bytes in a place.
+std::int64_t aligned(std::int64_t bytes) {
+  constexpr std::int64_t kAlignment = 64;
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+std::vector<std::vector<NamedTensor>> all_blocks(const Model& model) {
+  const auto* blocks = capability<BlockWeightsOnDemand>(model);
+  std::vector<std::vector<NamedTensor>> found;
+  for (std::int64_t layer = 0; layer < model.traits().layers; ++layer) found.push_back(blocks->block_parameters(layer));
+  return found;
+}
+
+/// Bytes of the place that every block fits in.
+std::int64_t largest_block(const std::vector<std::vector<NamedTensor>>& blocks) {
+  std::int64_t largest = 0;
+  for (const auto& block : blocks) {
+    std::int64_t bytes = 0;
+    for (const NamedTensor& one : block) bytes += aligned(static_cast<std::int64_t>(one.tensor.nbytes()));
+    largest = std::max(largest, bytes);
+  }
+  return largest;
+}
+
 /// Brings the weights of a model's blocks to where they are computed with. On the CPU they come from the checkpoint's
 /// files and take turns with one place. For a device all of them are in pinned memory, read from the files once, and
 /// take turns with two places: the next one is copied while one is computed.
 class BlockStream final : public nn::BlockSource {
  public:
-  BlockStream(const fs::path& folder, const BlockWeightsOnDemand& blocks, std::int64_t layers, at::Device device)
-      : weights_(folder), copies_(device), places_(device.is_cpu() ? 1 : 2) {
-    for (std::int64_t layer = 0; layer < layers; ++layer) blocks_.push_back(blocks.block_parameters(layer));
+  BlockStream(const fs::path& folder, const Model& model)
+      : weights_(folder),
+        copies_(model.device()),
+        places_(model.device().is_cpu() ? 1 : 2),
+        blocks_(all_blocks(model)) {
+    const at::Device device = model.device();
     for (Place& place : places_) {
-      for (const NamedTensor& one : blocks_.front()) place.weights.push_back(at::empty_like(one.tensor.detach()));
+      place.memory = at::empty({largest_block(blocks_)}, at::TensorOptions(at::kByte).device(device));
     }
-    // The model's own tensors become the places; the memory that it came with is free again.
+    // The model's own tensors become parts of the places; the memory that it came with is free again.
     for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
-      for (std::size_t p = 0; p < blocks_[layer].size(); ++p)
-        blocks_[layer][p].tensor.set_data(place_of(layer).weights[p]);
+      std::int64_t begin = 0;
+      for (const NamedTensor& one : blocks_[layer]) {
+        const auto bytes = static_cast<std::int64_t>(one.tensor.nbytes());
+        const auto part = place_of(layer).memory.narrow(0, begin, bytes).view(one.tensor.scalar_type());
+        one.tensor.set_data(part.view(one.tensor.sizes()));
+        begin += aligned(bytes);
+      }
     }
     if (device.is_cpu()) return;
     for (const auto& block : blocks_) {
@@ -58,7 +90,7 @@ class BlockStream final : public nn::BlockSource {
 
  private:
   struct Place {
-    std::vector<at::Tensor> weights;
+    at::Tensor memory;  ///< of a block's tensors, one after another
     kernels::SideStream::Mark copied;
   };
 
@@ -66,8 +98,8 @@ class BlockStream final : public nn::BlockSource {
   void copy(std::size_t layer) {
     Place& place = place_of(layer);
     const auto computed = copies_.computed();
-    for (std::size_t p = 0; p < place.weights.size(); ++p)
-      place.copied = copies_.copy(place.weights[p], pinned_[layer][p].tensor, computed);
+    for (std::size_t p = 0; p < blocks_[layer].size(); ++p)
+      place.copied = copies_.copy(blocks_[layer][p].tensor, pinned_[layer][p].tensor, computed);
     coming_ = layer;
   }
   Place& place_of(std::size_t layer) { return places_[layer % places_.size()]; }
@@ -93,19 +125,25 @@ void require_streamable(const RunConfig& config, const Model& model) {
 }
 
 StreamedBytes streamed_bytes(const Model& model, bool on_cpu) {
-  const auto block = capability<BlockWeightsOnDemand>(model)->block_parameters(0);
-  const std::int64_t one = bytes_of(block), layers = model.traits().layers;
-  std::int64_t pinned = 0;  // LibTorch's pinned memory comes in powers of two
-  for (const NamedTensor& weight : block) pinned += static_cast<std::int64_t>(std::bit_ceil(weight.tensor.nbytes()));
-  return {layers * one, on_cpu ? one : 2 * one, on_cpu ? 0 : layers * pinned};
+  StreamedBytes bytes;
+  for (const auto& block : all_blocks(model)) {
+    const std::int64_t one = bytes_of(block);
+    bytes.blocks += one;
+    bytes.held = std::max(bytes.held, on_cpu ? one : 2 * one);
+    for (const NamedTensor& weight : block) {  // LibTorch's pinned memory comes in powers of two
+      if (!on_cpu) bytes.pinned += static_cast<std::int64_t>(std::bit_ceil(weight.tensor.nbytes()));
+    }
+  }
+  return bytes;
 }
 
 std::optional<std::int64_t> parameters_of_blocks(const Model& model) {
-  const auto* blocks = capability<BlockWeightsOnDemand>(model);
-  if (blocks == nullptr) return std::nullopt;
-  std::int64_t one = 0;
-  for (const NamedTensor& parameter : blocks->block_parameters(0)) one += parameter.tensor.numel();
-  return model.traits().layers * one;
+  if (capability<BlockWeightsOnDemand>(model) == nullptr) return std::nullopt;
+  std::int64_t parameters = 0;
+  for (const auto& block : all_blocks(model)) {
+    for (const NamedTensor& parameter : block) parameters += parameter.tensor.numel();
+  }
+  return parameters;
 }
 
 Loaded<Model> open_streamed_model(const ModelShapes& shapes) {
@@ -114,17 +152,16 @@ Loaded<Model> open_streamed_model(const ModelShapes& shapes) {
   auto model = shapes.create(run_device(config.get<RunSettings>().device_name()));
   require_streamable(config, *model);
   check_parameters(folder, model->parameters());
-  auto& blocks = *capability<BlockWeightsOnDemand>(*model);
   std::set<std::string> brought;
-  for (std::int64_t layer = 0; layer < model->traits().layers; ++layer) {
-    for (const NamedTensor& one : blocks.block_parameters(layer)) brought.insert(one.name);
+  for (const auto& block : all_blocks(*model)) {
+    for (const NamedTensor& one : block) brought.insert(one.name);
   }
-  const auto stream = std::make_shared<BlockStream>(folder, blocks, model->traits().layers, model->device());
+  const auto stream = std::make_shared<BlockStream>(folder, *model);
   auto held = model->parameters();
   std::erase_if(held, [&](const NamedTensor& one) { return brought.contains(one.name); });
   const at::NoGradGuard no_gradient;
   read_parameters(CheckpointWeights(folder), held);
-  blocks.take_blocks_from(stream);
+  capability<BlockWeightsOnDemand>(*model)->take_blocks_from(stream);
   return model;
 }
 

@@ -11,8 +11,8 @@ namespace drift {
 /// @throws Error if they cannot, or the configuration gives nothing to bring them from
 void require_streamable(const RunConfig& config, const Model& model);
 
-/// The bytes of its blocks' weights, and those that are in memory at a time. On the CPU one block, on a device two: the
-/// next one is copied while one is computed.
+/// The bytes of its blocks' weights, and those that are in memory at a time. On the CPU room for the largest block, on
+/// a device for two of them: the next one is copied while one is computed.
 struct StreamedBytes {
   std::int64_t blocks = 0;  ///< of all of them
   std::int64_t held = 0;    ///< on the model's device

@@ -27,7 +27,7 @@ class BlockWeightsOnDemand {
  public:
   virtual ~BlockWeightsOnDemand() = default;
 
-  /// The checkpoint's tensors of one block, which are also in Model::parameters(); the same shapes for each block.
+  /// The checkpoint's tensors of one block, which are also in Model::parameters(); blocks may have different ones.
   virtual std::vector<NamedTensor> block_parameters(std::int64_t layer) const = 0;
 
   /// The first block that a backward reaches: those before it, and all that they read, are frozen.

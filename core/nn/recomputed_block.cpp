@@ -59,6 +59,8 @@ void for_each_weight(Weights& weights, const Body& body) {
   add(weights.feed_forward_norm);
   add(weights.query_norm);
   add(weights.key_norm);
+  add(weights.experts.router_EH);
+  add(weights.experts.router_bias_E);
   for (auto* projection : projections(weights)) {
     if (!projection->packed) add(projection->weight);
     add(projection->bias);

@@ -50,7 +50,7 @@ RotaryTable RotaryTable::at_positions(const at::Tensor& positions_BS) const {
 at::Tensor RotaryTable::rotate(const at::Tensor& x, std::int64_t heads, bool heads_last) const {
   const std::int64_t dimension = x.size(1) / heads, rotated = 2 * cosine_SD2.size(1);
   if (rotated < dimension) {
-    const auto parts = x.view({x.size(0), heads, dimension}).split_with_sizes({rotated, dimension - rotated}, 2);
+    const auto parts = x.reshape({x.size(0), heads, dimension}).split_with_sizes({rotated, dimension - rotated}, 2);
     const auto still = parts[1].view({-1, sequence, heads, dimension - rotated}).transpose(1, 2);
     return at::cat({rotate(parts[0].reshape({x.size(0), heads * rotated}), heads), still}, -1);
   }
@@ -66,15 +66,24 @@ at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, c
   const auto normed = kernels::rms_norm(x, weights.attention_norm, shape.norm_epsilon, shape.norm_weight);
   // Where query heads share key heads, attention takes them as more queries, which lie together in memory.
   const bool heads_last = shape.heads == shape.kv_heads;
-  const auto of_heads = [&](const Projection& projection, const at::Tensor& norm) {
-    const auto projected = project(normed, projection, adapters);
+  auto query = project(normed, weights.q, adapters), key = query, value = query;
+  if (weights.k.weight.defined()) {
+    key = project(normed, weights.k, adapters);
+    value = project(normed, weights.v, adapters);
+  } else {
+    const std::int64_t dimension = query.size(1) / (shape.heads + 2 * shape.kv_heads);
+    const auto parts =
+        query.split_with_sizes({shape.heads * dimension, shape.kv_heads * dimension, shape.kv_heads * dimension}, 1);
+    query = parts[0], key = parts[1], value = parts[2];
+  }
+  const auto of_heads = [&](const at::Tensor& projected, const at::Tensor& norm) {
     if (!norm.defined()) return projected;
-    return kernels::rms_norm(projected.view({-1, norm.size(0)}), norm, shape.norm_epsilon, shape.norm_weight)
-        .view_as(projected);
+    const auto heads = projected.reshape({-1, norm.size(0)});
+    return kernels::rms_norm(heads, norm, shape.norm_epsilon, shape.norm_weight).view(projected.sizes());
   };
-  const auto q = rotary.rotate(of_heads(weights.q, weights.query_norm), shape.heads, heads_last);
-  auto k = rotary.rotate(of_heads(weights.k, weights.key_norm), shape.kv_heads);
-  auto v = project(normed, weights.v, adapters).view({-1, rotary.sequence, shape.kv_heads, q.size(3)}).transpose(1, 2);
+  const auto q = rotary.rotate(of_heads(query, weights.query_norm), shape.heads, heads_last);
+  auto k = rotary.rotate(of_heads(key, weights.key_norm), shape.kv_heads);
+  auto v = value.view({-1, rotary.sequence, shape.kv_heads, q.size(3)}).transpose(1, 2);
   if (keep) std::tie(k, v) = keep(k, v);
   auto attended = attention(q, k, v, attention_mask);
   auto residual = x;
@@ -83,13 +92,14 @@ at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, c
     residual = residual.index_select(0, rows_N);
   }
   const auto chosen = adapters.select(rows_N);
-  const auto add_to = [&](const at::Tensor& to, const at::Tensor& of, const Projection& projection) {
-    return projection.bias.defined() ? to + project(of, projection, chosen) : project(of, projection, chosen, to);
-  };
-  const auto middle = add_to(residual, attended, weights.attention_out);
+  const auto& out = weights.attention_out;
+  const auto middle =
+      out.bias.defined() ? residual + project(attended, out, chosen) : project(attended, out, chosen, residual);
   const auto inner = kernels::rms_norm(middle, weights.feed_forward_norm, shape.norm_epsilon, shape.norm_weight);
-  const auto gated = kernels::swiglu(project(inner, weights.gate, chosen), project(inner, weights.up, chosen));
-  return add_to(middle, gated, weights.down);
+  if (weights.experts.experts.empty()) return feed_forward(inner, weights.feed_forward, chosen, middle);
+  auto mixed = mixed_experts(inner, weights.experts, shape.choice, chosen);
+  if (weights.feed_forward.gate.weight.defined()) mixed = feed_forward(inner, weights.feed_forward, chosen, mixed);
+  return middle + mixed;
 }
 
 std::int64_t block_activation_bytes(std::int64_t sequence, std::int64_t hidden, std::int64_t feed_forward,

@@ -2,14 +2,15 @@
 
 #include <core/kernels/transformer_ops.h>
 #include <core/nn/attention.h>
+#include <core/nn/experts.h>
 #include <core/nn/projection.h>
 
 #include <ATen/core/Tensor.h>
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <utility>
+#include <vector>
 
 namespace drift::nn {
 
@@ -33,19 +34,26 @@ struct RotaryTable {
   at::Tensor sine_SD2;
 };
 
-/// Weights of one pre-norm block.
+/// Weights of one pre-norm block. One projection may make queries, keys and values, in this order: then it is `q`, and
+/// `k` and `v` are undefined.
 struct BlockWeights {
   at::Tensor attention_norm;
   Projection q, k, v, attention_out;
   at::Tensor query_norm, key_norm;  ///< [D], over each head; undefined: none
   at::Tensor feed_forward_norm;
-  Projection gate, up, down;
+  FeedForward feed_forward;  ///< of all tokens; where there are experts, it may be undefined
+  Experts experts;           ///< none in a dense block
 };
 
-/// The projections of a block, in this order everywhere. `Block` is BlockWeights, const or not.
+/// The projections that a block has, in this order everywhere. `Block` is BlockWeights, const or not.
 template <class Block>
 auto projections(Block& block) {
-  return std::array{&block.q, &block.k, &block.v, &block.attention_out, &block.gate, &block.up, &block.down};
+  std::vector<decltype(&block.q)> found{&block.q, &block.k, &block.v, &block.attention_out};
+  const auto add = [&](auto& one) { found.insert(found.end(), {&one.gate, &one.up, &one.down}); };
+  for (auto& expert : block.experts.experts) add(expert);
+  add(block.feed_forward);
+  std::erase_if(found, [](const Projection* one) { return !one->weight.defined(); });
+  return found;
 }
 
 struct BlockShape {
@@ -53,13 +61,15 @@ struct BlockShape {
   std::int64_t kv_heads = 0;
   double norm_epsilon = 0;
   kernels::NormWeight norm_weight = kernels::NormWeight::kAfterRounding;
+  ExpertChoice choice = {};  ///< of blocks with experts
 };
 
 /// Where a block's keys and values go, and what its queries attend to instead of them: a cache's part in a forward.
 using KeepKeysAndValues =
     std::function<std::pair<at::Tensor, at::Tensor>(const at::Tensor& keys, const at::Tensor& values)>;
 
-/// One transformer block: x + attention(norm(x)), then + swiglu(norm(x)). x [B * S, H]. `attention_mask` as in
+/// One transformer block: x + attention(norm(x)), then + swiglu(norm(x)), or experts, or both. x [B * S, H].
+/// `attention_mask` as in
 /// attention(), over the keys that are attended to. `rows_N` (indices into B * S, or undefined for all): only these
 /// rows are computed after the attention, [N, H].
 at::Tensor transformer_block(const at::Tensor& x, const BlockWeights& weights, const BlockShape& shape,

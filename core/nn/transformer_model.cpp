@@ -20,12 +20,17 @@
 #include <torch/csrc/autograd/function_hook.h>
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace drift::nn {
 namespace {
+
+std::string numbered(std::string name, std::string_view placeholder, std::int64_t number) {
+  return name.replace(name.find(placeholder), placeholder.size(), std::to_string(number));
+}
 
 /// Asks for a block's weights when the backward reaches it.
 struct BringBack final : torch::autograd::FunctionPreHook {
@@ -39,11 +44,6 @@ struct BringBack final : torch::autograd::FunctionPreHook {
   const std::shared_ptr<BlockSource> source;
   const std::int64_t layer;
 };
-
-/// Of the weights of projections(block).
-std::array<const std::string*, 7> projection_names(const TensorNames& names) {
-  return {&names.query, &names.key, &names.value, &names.attention_out, &names.gate, &names.up, &names.down};
-}
 
 /// Places of each row before the first that the mask keeps: int64, on the CPU. The host waits only for a mask that is
 /// on a device and of which `padding_B` says nothing.
@@ -61,9 +61,8 @@ at::Tensor mask_on_cpu(const at::Tensor& padding_B, const at::Tensor& key_mask_B
 
 }  // namespace
 
-std::string layer_name(std::string name, std::size_t layer) {
-  static const std::string placeholder = "{layer}";
-  return name.replace(name.find(placeholder), placeholder.size(), std::to_string(layer));
+std::string layer_name(const std::string& name, std::size_t layer) {
+  return numbered(name, "{layer}", static_cast<std::int64_t>(layer));
 }
 
 TransformerModel::TransformerModel(const TransformerShape& shape, const TensorNames& names, ModelTraits traits,
@@ -77,28 +76,10 @@ TransformerModel::TransformerModel(const TransformerShape& shape, const TensorNa
   const auto matrix = [&](at::IntArrayRef sizes) {
     return packing_.nf4 ? at::empty(sizes, at::TensorOptions(config.dtype).device(at::kMeta)) : parameter(sizes);
   };
-  const std::int64_t width = shape.heads * head_dimension(), kv_width = shape.kv_heads * head_dimension();
-  const auto projection = [&](Projection& made, std::int64_t out, std::int64_t in, bool has_bias) {
-    made.weight = matrix({out, in});
-    if (has_bias) made.bias = parameter({out});
-  };
   embedding_VH_ = parameter({shape.vocabulary, shape.hidden});
-  for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
-    BlockWeights block;
-    block.attention_norm = parameter({shape.hidden});
-    projection(block.q, width, shape.hidden, shape.bias.query);
-    projection(block.k, kv_width, shape.hidden, shape.bias.key);
-    projection(block.v, kv_width, shape.hidden, shape.bias.value);
-    if (shape.query_key_norm) {
-      block.query_norm = parameter({head_dimension()});
-      block.key_norm = parameter({head_dimension()});
-    }
-    projection(block.attention_out, shape.hidden, width, shape.bias.attention_out);
-    block.feed_forward_norm = parameter({shape.hidden});
-    projection(block.gate, shape.feed_forward, shape.hidden, shape.bias.gate);
-    projection(block.up, shape.feed_forward, shape.hidden, shape.bias.up);
-    projection(block.down, shape.hidden, shape.feed_forward, shape.bias.down);
-    blocks_.push_back(block);
+  for (std::int64_t layer = 0; layer < shape.layers; ++layer) blocks_.push_back(make_block(layer, parameter, matrix));
+  for (BlockWeights& block : blocks_) {
+    for (Projection* one : projections(block)) projections_[one->name] = one;
   }
   final_norm_H_ = parameter({shape.hidden});
   if (!shape.tied_head) head_VH_ = parameter({shape.vocabulary, shape.hidden});
@@ -113,15 +94,62 @@ TransformerModel::TransformerModel(const TransformerShape& shape, const TensorNa
   traits_.context_length = shape.context_length;
 }
 
+BlockWeights TransformerModel::make_block(std::int64_t layer, const MakeTensor& parameter,
+                                          const MakeTensor& matrix) const {
+  const std::int64_t hidden = shape_.hidden, width = shape_.heads * head_dimension(),
+                     kv_width = shape_.kv_heads * head_dimension();
+  const auto projection = [&](const std::string& name, std::int64_t out, std::int64_t in, bool has_bias = false) {
+    Projection made;
+    made.name = layer_name(name, static_cast<std::size_t>(layer));
+    made.weight = matrix({out, in});
+    if (has_bias) made.bias = parameter({out});
+    return made;
+  };
+  BlockWeights block;
+  block.attention_norm = parameter({hidden});
+  if (!names_.query_key_value.empty()) {
+    block.q = projection(names_.query_key_value, width + 2 * kv_width, hidden, shape_.bias.query);
+  } else {
+    block.q = projection(names_.query, width, hidden, shape_.bias.query);
+    block.k = projection(names_.key, kv_width, hidden, shape_.bias.key);
+    block.v = projection(names_.value, kv_width, hidden, shape_.bias.value);
+  }
+  if (shape_.query_key_norm) {
+    block.query_norm = parameter({head_dimension()});
+    block.key_norm = parameter({head_dimension()});
+  }
+  block.attention_out = projection(names_.attention_out, hidden, width, shape_.bias.attention_out);
+  block.feed_forward_norm = parameter({hidden});
+  const ExpertShape& experts = shape_.experts;
+  if (!experts.are_in(layer)) {
+    block.feed_forward = {projection(names_.gate, shape_.feed_forward, hidden, shape_.bias.gate),
+                          projection(names_.up, shape_.feed_forward, hidden, shape_.bias.up),
+                          projection(names_.down, hidden, shape_.feed_forward, shape_.bias.down)};
+    return block;
+  }
+  block.experts.router_EH = parameter({experts.choice.experts, hidden});
+  if (experts.bias) block.experts.router_bias_E = parameter({experts.choice.experts}).requires_grad_(false);
+  for (std::int64_t expert = 0; expert < experts.choice.experts; ++expert) {
+    const auto name = [&](const std::string& of) { return numbered(of, "{expert}", expert); };
+    block.experts.experts.push_back({projection(name(names_.expert_gate), experts.feed_forward, hidden),
+                                     projection(name(names_.expert_up), experts.feed_forward, hidden),
+                                     projection(name(names_.expert_down), hidden, experts.feed_forward)});
+  }
+  if (experts.shared > 0) {
+    block.feed_forward = {projection(names_.shared_gate, experts.shared, hidden),
+                          projection(names_.shared_up, experts.shared, hidden),
+                          projection(names_.shared_down, hidden, experts.shared)};
+  }
+  return block;
+}
+
 void TransformerModel::add_adapters(const AdapterMaker& adapters) {
-  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
-    const auto all = projections(blocks_[layer]);
-    for (std::size_t p = 0; p < all.size(); ++p) {
-      const std::string weight = layer_name(*projection_names(names_)[p], layer);
-      adapters.add_to(*all[p], weight);
-      const LowRank& adapter = all[p]->adapter;
+  for (BlockWeights& block : blocks_) {
+    for (Projection* projection : projections(block)) {
+      adapters.add_to(*projection, projection->name);
+      const LowRank& adapter = projection->adapter;
       if (!adapter.a.defined()) continue;
-      const std::string module(module_of(weight));
+      const std::string module(module_of(projection->name));
       adapters_.push_back({module + ".lora_A.weight", adapter.a});
       adapters_.push_back({module + ".lora_B.weight", adapter.b});
     }
@@ -146,7 +174,8 @@ at::Tensor TransformerModel::run_blocks(const ForwardInput& input, const RotaryT
   // Where there is no graph, a device's operators need not ask for one: the host keeps ahead of fast kernels.
   std::optional<at::AutoDispatchBelowADInplaceOrView> without_graph;
   if (!c10::GradMode::is_enabled() && !embedding_VH_.is_cpu()) without_graph.emplace();
-  const BlockShape block_shape{shape_.heads, shape_.kv_heads, shape_.norm_epsilon, norm_weight()};
+  const BlockShape block_shape{shape_.heads, shape_.kv_heads, shape_.norm_epsilon, norm_weight(),
+                               shape_.experts.choice};
   const auto tokens = input.tokens_BS.reshape({-1});
   // Where most rows of the table are not looked up, a dense gradient would be mostly zeros to fill and to add.
   const bool sparse_gradient = tokens.numel() < shape_.vocabulary;
@@ -271,21 +300,23 @@ void TransformerModel::add_block(std::size_t layer, std::vector<NamedTensor>& na
   const auto add = [&](const std::string& name, const at::Tensor& tensor) {
     if (tensor.defined()) named.push_back({layer_name(name, layer), tensor});
   };
-  const auto add_projection = [&](const std::string& name, const Projection& projection) {
-    add(name, projection.weight);
-    add(std::string(module_of(name)) + ".bias", projection.bias);
+  const auto add_projections = [&](std::initializer_list<const Projection*> of) {
+    for (const Projection* one : of) {
+      if (one->weight.defined()) named.push_back({one->name, one->weight});
+      if (one->bias.defined()) named.push_back({std::string(module_of(one->name)) + ".bias", one->bias});
+    }
   };
   add(names_.attention_norm, block.attention_norm);
-  add_projection(names_.query, block.q);
-  add_projection(names_.key, block.k);
-  add_projection(names_.value, block.v);
+  add_projections({&block.q, &block.k, &block.v});
   add(names_.query_norm, block.query_norm);
   add(names_.key_norm, block.key_norm);
-  add_projection(names_.attention_out, block.attention_out);
+  add_projections({&block.attention_out});
   add(names_.feed_forward_norm, block.feed_forward_norm);
-  add_projection(names_.gate, block.gate);
-  add_projection(names_.up, block.up);
-  add_projection(names_.down, block.down);
+  add(names_.router, block.experts.router_EH);
+  add(names_.router_bias, block.experts.router_bias_E);
+  for (const auto& [gate, up, down] : block.experts.experts) add_projections({&gate, &up, &down});
+  const auto& [gate, up, down] = block.feed_forward;
+  add_projections({&gate, &up, &down});
 }
 
 std::vector<NamedTensor> TransformerModel::block_parameters(std::int64_t layer) const {
@@ -298,7 +329,7 @@ std::int64_t TransformerModel::first_block_with_gradient() const {
   const auto is_trained = [](const at::Tensor& one) { return one.defined() && one.requires_grad(); };
   const auto has_trained = [&](const BlockWeights& block) {
     return is_trained(block.attention_norm) || is_trained(block.feed_forward_norm) || is_trained(block.query_norm) ||
-           std::ranges::any_of(projections(block), [&](const Projection* one) {
+           is_trained(block.experts.router_EH) || std::ranges::any_of(projections(block), [&](const Projection* one) {
              return is_trained(one->weight) || is_trained(one->bias) || is_trained(one->adapter.a);
            });
   };
@@ -316,20 +347,15 @@ void TransformerModel::pack(const std::string& name, const at::Tensor& weight) {
     }
     projection.packed = std::make_shared<const kernels::Nf4>(kernels::moved(std::move(packed), device()));
   };
-  for (std::size_t layer = 0; packing_.nf4 && layer < blocks_.size(); ++layer) {
-    const auto all = projections(blocks_[layer]);
-    for (std::size_t p = 0; p < all.size(); ++p) {
-      if (layer_name(*projection_names(names_)[p], layer) == name) return pack_into(*all[p]);
-    }
-  }
+  const auto found = projections_.find(name);
+  if (packing_.nf4 && found != projections_.end()) return pack_into(*found->second);
   throw Error("the model has no matrix `" + name + "` to pack");
 }
 
 std::int64_t TransformerModel::sum_of_packed(const std::function<std::int64_t(std::int64_t values)>& each) const {
   std::int64_t sum = 0;
-  for (std::size_t layer = 0; packing_.nf4 && layer < blocks_.size(); ++layer) {
-    for (const auto* projection : projections(blocks_[layer])) sum += each(projection->weight.numel());
-  }
+  if (!packing_.nf4) return sum;
+  for (const auto& [name, projection] : projections_) sum += each(projection->weight.numel());
   return sum;
 }
 
@@ -348,7 +374,16 @@ std::int64_t TransformerModel::training_bytes_per_row(std::int64_t sequence) con
   const std::int64_t width = std::max(shape_.hidden, shape_.heads * head_dimension());
   // Attention within blocks computes its scores again.
   const std::int64_t heads_with_scores = traits_.block_size > 0 ? 0 : shape_.heads;
-  return shape_.layers * block_activation_bytes(sequence, width, shape_.feed_forward, heads_with_scores, element);
+  std::int64_t bytes = 0;
+  for (std::int64_t layer = 0; layer < shape_.layers; ++layer) {
+    const ExpertShape& experts = shape_.experts;
+    // Of each of a token's experts its own input and output are kept, too, and the product with its weight.
+    const std::int64_t columns =
+        experts.are_in(layer) ? experts.shared + experts.choice.per_token * (experts.feed_forward + shape_.hidden)
+                              : shape_.feed_forward;
+    bytes += block_activation_bytes(sequence, width, columns, heads_with_scores, element);
+  }
+  return bytes;
 }
 
 }  // namespace drift::nn

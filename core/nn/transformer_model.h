@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -25,6 +26,17 @@ struct ProjectionBiases {
   bool gate = false, up = false, down = false;
 };
 
+/// Where blocks have experts, and how many.
+struct ExpertShape {
+  ExpertChoice choice;            ///< no experts: all blocks are dense
+  std::int64_t first_layer = 0;   ///< blocks before it are dense
+  std::int64_t feed_forward = 0;  ///< width of each
+  std::int64_t shared = 0;        ///< width of the feed-forward of all tokens beside them; 0: none
+  bool bias = false;              ///< whether the choice has one
+
+  bool are_in(std::int64_t layer) const { return choice.experts > 0 && layer >= first_layer; }
+};
+
 /// The settings that determine the shapes and the numbers of a backbone of transformer blocks.
 struct TransformerShape {
   std::int64_t vocabulary = 0;  ///< rows of the embedding and of the head
@@ -33,7 +45,8 @@ struct TransformerShape {
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
   std::int64_t head_dimension = 0;  ///< 0: hidden / heads
-  std::int64_t feed_forward = 0;
+  std::int64_t feed_forward = 0;    ///< width of a dense block's
+  ExpertShape experts;
   std::int64_t context_length = 0;
   double norm_epsilon = 0;
   bool norm_weight_before_rounding = false;  ///< of every norm: kernels::NormWeight
@@ -47,17 +60,20 @@ struct TransformerShape {
   bool attend_to_padding = false;  ///< key masks are not used, as some originals do; a row then depends on its padding
 };
 
-/// Names of a family's tensors in its checkpoints. `{layer}` is the block's number, from 0. The bias of a projection
-/// NAME.weight is NAME.bias.
+/// Names of a family's tensors in its checkpoints. `{layer}` is the block's number, `{expert}` the expert's, from 0.
+/// The bias of a projection NAME.weight is NAME.bias.
 struct TensorNames {
   std::string embedding, final_norm, head;
   std::string attention_norm, query, key, value, attention_out;
+  std::string query_key_value;  ///< all in one, instead of query, key and value: the heads of each, one after another
   std::string query_norm, key_norm;  ///< with query_key_norm
   std::string feed_forward_norm, gate, up, down;
+  std::string router, router_bias, expert_gate, expert_up, expert_down;  ///< with experts
+  std::string shared_gate, shared_up, shared_down;
 };
 
 /// The name with a layer's number in it.
-std::string layer_name(std::string name, std::size_t layer);
+std::string layer_name(const std::string& name, std::size_t layer);
 
 /// A backbone of pre-norm blocks with rotary angles, RMS norms and SwiGLU. A family adds its traits, its config.json
 /// and its random initialisation, most of them by a description (described_model.h). Every projection of its blocks can
@@ -96,6 +112,9 @@ class TransformerModel : public Model,
   const TransformerShape& shape() const { return shape_; }
 
  private:
+  using MakeTensor = std::function<at::Tensor(at::IntArrayRef sizes)>;
+
+  BlockWeights make_block(std::int64_t layer, const MakeTensor& parameter, const MakeTensor& matrix) const;
   void add_adapters(const AdapterMaker& adapters);
   void add_block(std::size_t layer, std::vector<NamedTensor>& named) const;
   at::Tensor run_blocks(const ForwardInput& input, const RotaryTable& rotary, const AttentionMask& attention_mask,
@@ -121,6 +140,7 @@ class TransformerModel : public Model,
   ModelTraits traits_;
   at::Tensor embedding_VH_;
   std::vector<BlockWeights> blocks_;
+  std::map<std::string, Projection*> projections_;  // of the blocks, by the name of the weight
   std::vector<NamedTensor> adapters_;
   at::Tensor final_norm_H_;
   at::Tensor head_VH_;  // undefined when tied to the embedding

@@ -159,14 +159,10 @@ nn::BlockWeights block(at::ScalarType type) {
   made.feed_forward_norm = at::full({kHidden}, 1.0).to(type);
   for (auto* one : {&made.q, &made.k, &made.v, &made.attention_out}) *one = projection(kHidden, kHidden, type);
   made.q.bias = at::randn({kHidden}).to(type);
-  made.gate = projection(kInner, kHidden, type);
-  made.up = projection(kInner, kHidden, type);
-  made.down = projection(kHidden, kInner, type);
+  made.feed_forward.gate = projection(kInner, kHidden, type);
+  made.feed_forward.up = projection(kInner, kHidden, type);
+  made.feed_forward.down = projection(kHidden, kInner, type);
   return made;
-}
-
-std::vector<nn::Projection*> projections(nn::BlockWeights& weights) {
-  return {&weights.q, &weights.k, &weights.v, &weights.attention_out, &weights.gate, &weights.up, &weights.down};
 }
 
 TEST(PackedBlock, GivesAdaptersTheGradientsOfTheWidenedValues) {
