@@ -178,6 +178,30 @@ void read_shape(const Description& description, ValueReader& values, Transformer
   shape.vocabulary = values.integer("vocabulary", 1, kLargestSize);
 }
 
+void read_experts(const Description& description, ValueReader& values, ConfigReader& reader, TransformerShape& shape) {
+  if (!description.has_experts) return;
+  ExpertShape& experts = shape.experts;
+  ExpertChoice& choice = experts.choice;
+  choice.experts = values.integer("moe.experts", 1, 1 << 16);
+  choice.per_token = values.integer("moe.per_token", 1, 1 << 16);
+  choice.groups = values.integer("moe.groups", 1, 1 << 16);
+  choice.groups_kept = values.integer("moe.groups_kept", 1, 1 << 16);
+  choice.sigmoid = description.sigmoid_experts;
+  choice.scale = values.number("moe.scale");
+  experts.first_layer = values.integer("moe.first_layer", 0, 4096);
+  experts.feed_forward = values.integer("moe.width", 1, kLargestSize);
+  experts.shared = values.integer("moe.shared", 0, 1 << 10) * experts.feed_forward;
+  experts.bias = values.flag("moe.choice_bias");
+  const std::string number = values.name("moe.experts"), groups = values.name("moe.groups");
+  reader.check(choice.experts % std::max<std::int64_t>(choice.groups, 1) == 0,
+               number + " is not a multiple of " + groups);
+  constexpr std::int64_t kMostInAll = 1 << 16;  // each has three tensors
+  reader.check(shape.layers * choice.experts <= kMostInAll, "the layers have more than 65536 " + number + " in all");
+  reader.check(choice.groups_kept <= choice.groups, values.name("moe.groups_kept") + " is more than " + groups);
+  reader.check(choice.per_token * choice.groups <= choice.experts * choice.groups_kept,
+               values.name("moe.per_token") + " is more than the experts that a token can choose among, of " + number);
+}
+
 void check_shape(ValueReader& values, ConfigReader& reader, TransformerShape& shape) {
   reader.check(shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0,
                values.name("heads") + " is not a multiple of " + values.name("kv_heads"));
@@ -258,6 +282,7 @@ DescribedConfig read_config(const Description& description, const ModelConfig& m
   DescribedConfig made;
   auto& [shape, traits] = made;
   read_shape(description, values, shape);
+  read_experts(description, values, reader, shape);
   const std::int64_t last_id = reader.in_order() ? shape.vocabulary - 1 : kLargestSize;
   traits.family = description.family;
   traits.block_size = block_size(description, values, params);

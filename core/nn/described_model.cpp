@@ -71,7 +71,7 @@ void DescribedModel::initialize(const RandomStream& random) {
     to_residual[name(description_->tensors.down)] = 1.0 / std::sqrt(depth * static_cast<double>(shape().feed_forward));
   }
   for (const auto& [name, tensor] : parameters()) {
-    if (name.ends_with(".bias")) {
+    if (name.ends_with("bias")) {
       tensor.zero_();
     } else if (tensor.dim() == 1) {
       tensor.fill_(1);

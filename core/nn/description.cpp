@@ -1,9 +1,9 @@
 #include <core/nn/description.h>
 
+#include <core/nn/description_toml.h>
+
 #include <drift/error.h>
 #include <drift/nearest.h>
-
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <set>
@@ -19,48 +19,48 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-const Words kTables = {"family",  "summary",  "like",      "select",     "keys",
-                       "bias",    "switches", "required",  "consistent", "without_effect",
-                       "missing", "tensors",  "forbidden", "chat",       "initialization"};
+const Words kTables = {"family",   "summary",   "like",       "select",         "keys",    "bias",
+                       "switches", "required",  "consistent", "without_effect", "missing", "moe",
+                       "tensors",  "forbidden", "chat",       "initialization"};
 const Words kKeys = {"hidden",       "layers",     "heads",          "kv_heads",     "head_dimension",
                      "feed_forward", "vocabulary", "context",        "norm_epsilon", "rotary_theta",
                      "rotary_part",  "tied_head",  "query_key_norm", "mask",         "pad",
                      "padding_row",  "end",        "block"};
+const Words kOfExperts = {"experts",     "per_token", "width",  "first_layer", "groups",
+                          "groups_kept", "scale",     "shared", "choice_bias", "score"};
 const Words kBiases = {"query", "key", "value", "attention_out", "gate", "up", "down"};
 
-/// What TOML has no word for.
-const std::string kNull = "null";
-
-Json json_of(const toml::node& node) {
-  if (const auto* table = node.as_table()) {
-    Json made = Json::object();
-    for (const auto& [key, value] : *table) made[std::string(key.str())] = json_of(value);
-    return made;
-  }
-  if (const auto* array = node.as_array()) {
-    Json made = Json::array();
-    for (const auto& value : *array) made.push_back(json_of(value));
-    return made;
-  }
-  if (const auto value = node.value_exact<bool>()) return *value;
-  if (const auto value = node.value_exact<std::int64_t>()) return *value;
-  if (const auto value = node.value_exact<double>()) return *value;
-  if (const auto value = node.value_exact<std::string>()) return *value == kNull ? Json() : Json(*value);
-  throw Error("dates and times have no meaning in a description");
-}
-
-Json parse_toml(std::string_view text, const std::string& file) try {
-  // What is nested deeper than TOML++'s stack takes a long line.
-  constexpr std::size_t kLongestLine = 2000;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    if (end - begin > kLongestLine) throw Error("a line has more than " + std::to_string(kLongestLine) + " characters");
-    begin = end + 1;
-  }
-  return json_of(toml::parse(text, file));
-} catch (const toml::parse_error& error) {
-  throw Error(file + ":" + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
-}
+/// The words of [tensors].
+struct TensorWord {
+  const char* word;
+  std::string TensorNames::*name;
+  bool has_layer = true;
+};
+constexpr TensorWord kTensors[] = {
+    {"embedding", &TensorNames::embedding, false},
+    {"final_norm", &TensorNames::final_norm, false},
+    {"head", &TensorNames::head, false},
+    {"attention_norm", &TensorNames::attention_norm},
+    {"query", &TensorNames::query},
+    {"key", &TensorNames::key},
+    {"value", &TensorNames::value},
+    {"query_key_value", &TensorNames::query_key_value},
+    {"attention_out", &TensorNames::attention_out},
+    {"query_norm", &TensorNames::query_norm},
+    {"key_norm", &TensorNames::key_norm},
+    {"feed_forward_norm", &TensorNames::feed_forward_norm},
+    {"gate", &TensorNames::gate},
+    {"up", &TensorNames::up},
+    {"down", &TensorNames::down},
+    {"router", &TensorNames::router},
+    {"router_bias", &TensorNames::router_bias},
+    {"expert_gate", &TensorNames::expert_gate},
+    {"expert_up", &TensorNames::expert_up},
+    {"expert_down", &TensorNames::expert_down},
+    {"shared_gate", &TensorNames::shared_gate},
+    {"shared_up", &TensorNames::shared_up},
+    {"shared_down", &TensorNames::shared_down},
+};
 
 /// `own` over `base`: tables are joined word by word; lists of required values stand for themselves.
 void lay_over(Json& base, const Json& own) {
@@ -76,11 +76,12 @@ void lay_over(Json& base, const Json& own) {
 /// Reads one description; `at` in messages is "[keys] hidden".
 class DescriptionReader {
  public:
-  DescriptionReader(std::string_view text, std::string file) : file_(std::move(file)), json_(parse_toml(text, file_)) {
+  DescriptionReader(std::string_view text, std::string file)
+      : file_(std::move(file)), json_(parse_description_toml(text, file_)) {
     check_words(json_, kTables, "");
     const std::string like = text_of(json_, "like", "", /*needed=*/false);
     if (like == "llama") {
-      Json base = parse_toml(kLlamaDescription, "llama.toml");
+      Json base = parse_description_toml(kLlamaDescription, "llama.toml");
       lay_over(base, json_);
       json_ = std::move(base);
     } else if (!like.empty()) {
@@ -97,6 +98,7 @@ class DescriptionReader {
     read_values(made);
     read_switches(made);
     read_required(made);
+    read_experts(made);
     read_tensors(made);
     read_forbidden(made);
     for (const Json& one : list(json_, "chat", "")) made.chat_formats.push_back(chat_format(one));
@@ -272,6 +274,23 @@ class DescriptionReader {
     for (const auto& [key, value] : missing.items()) made.missing[key] = text_of(missing, key, "[missing]");
   }
 
+  void read_experts(Description& made) const {
+    const std::string at = "[moe]";
+    Json table = table_of("moe", kOfExperts);
+    made.has_experts = !table.empty();
+    if (!made.has_experts) return;
+    made.sigmoid_experts = choice(table, "score", at, {"softmax", "sigmoid"}) == "sigmoid";
+    table.erase("score");
+    for (const char* needed : {"experts", "per_token", "width"}) {
+      if (!table.contains(needed)) fail(at, std::string("`") + needed + "` is missing");
+    }
+    const Json absent = {{"first_layer", 0}, {"groups", 1}, {"groups_kept", 1}, {"scale", 1.0}, {"shared", 0}};
+    for (const auto& [key, meaning] : absent.items()) {
+      if (!table.contains(key)) table[key] = meaning;
+    }
+    for (const auto& [key, value] : table.items()) made.values["moe." + key] = sources(value, at + " " + key);
+  }
+
   RequiredValues required(const Json& table, const std::string& at) const {
     RequiredValues made;
     if (!table.is_object()) fail(at, shortened(table) + " is not a table");
@@ -304,38 +323,39 @@ class DescriptionReader {
   }
 
   void read_tensors(Description& made) const {
-    TensorNames& t = made.tensors;
-    const std::vector<std::pair<const char*, std::string*>> whole = {
-        {"embedding", &t.embedding}, {"final_norm", &t.final_norm}, {"head", &t.head}};
-    const std::vector<std::pair<const char*, std::string*>> of_layers = {{"attention_norm", &t.attention_norm},
-                                                                         {"query", &t.query},
-                                                                         {"key", &t.key},
-                                                                         {"value", &t.value},
-                                                                         {"attention_out", &t.attention_out},
-                                                                         {"query_norm", &t.query_norm},
-                                                                         {"key_norm", &t.key_norm},
-                                                                         {"feed_forward_norm", &t.feed_forward_norm},
-                                                                         {"gate", &t.gate},
-                                                                         {"up", &t.up},
-                                                                         {"down", &t.down}};
     Words words;
-    for (const auto* names : {&whole, &of_layers}) {
-      for (const auto& [word, name] : *names) words.emplace_back(word);
-    }
+    for (const TensorWord& one : kTensors) words.emplace_back(one.word);
     const Json table = table_of("tensors", words);
+    const bool is_one = table.contains("query_key_value");
+    const auto is_off = [&](const char* word) {
+      const auto found = made.values.find(word);
+      return found == made.values.end() || found->second.front().left == Json(false) ||
+             found->second.front().left == Json(0);
+    };
+    const auto is_needed = [&](const std::string& key) {
+      if (key == "query" || key == "key" || key == "value") return !is_one;
+      if (key == "query_key_value") return is_one;
+      if (key == "query_norm" || key == "key_norm") return !is_off("query_key_norm");
+      if (key == "router_bias") return !is_off("moe.choice_bias");
+      if (key.starts_with("shared_")) return !is_off("moe.shared");
+      return made.has_experts || !(key.starts_with("expert_") || key == "router");
+    };
     std::set<std::string> known;
-    for (const auto* names : {&whole, &of_layers}) {
-      for (const auto& [word, name] : *names) {
-        const std::string key = word, at = "[tensors] " + key;
-        const bool has_norms = made.values.at("query_key_norm").front().left != Json(false);
-        *name = text_of(table, key, "[tensors]", has_norms || !(key == "query_norm" || key == "key_norm"));
-        if (name->empty()) continue;
-        const auto layer = name->find("{layer}");
-        if ((names == &of_layers) != (layer != name->npos) || name->find("{layer}", layer + 1) < name->size())
-          fail(at, "`" + *name + "` " + (names == &whole ? "must not have" : "must have one") + " `{layer}`");
-        if (!name->ends_with(".weight")) fail(at, "`" + *name + "` does not end in `.weight`");
-        if (!known.insert(*name).second) fail(at, "`" + *name + "` is also another tensor's name");
-      }
+    for (const auto& [word, member, has_layer] : kTensors) {
+      const std::string key = word, at = "[tensors] " + key;
+      if (is_one && (key == "query" || key == "key" || key == "value")) continue;  // of what it is like
+      std::string& name = made.tensors.*member;
+      name = text_of(table, key, "[tensors]", is_needed(key));
+      if (name.empty()) continue;
+      const auto check_number = [&](const std::string& number, bool needed) {
+        const auto first = name.find(number);
+        if ((first != name.npos) != needed || (needed && name.find(number, first + 1) != name.npos))
+          fail(at, "`" + name + "` " + (needed ? "must have one" : "must not have") + " `" + number + "`");
+      };
+      check_number("{layer}", has_layer);
+      check_number("{expert}", key.starts_with("expert_"));
+      if (!name.ends_with(".weight") && key != "router_bias") fail(at, "`" + name + "` does not end in `.weight`");
+      if (!known.insert(name).second) fail(at, "`" + name + "` is also another tensor's name");
     }
   }
 

@@ -66,6 +66,8 @@ struct Description {
   BlockChoice attention = BlockChoice::kFull;
   bool rotary_in_model_type = false;
   bool norm_weight_before_rounding = false;
+  bool has_experts = false;      ///< its [moe], whose values are "moe.experts" …
+  bool sigmoid_experts = false;  ///< their scores; else a softmax
   std::vector<RequiredValues> required;
   std::vector<std::string> without_effect;
   std::map<std::string, std::string> missing;  ///< by parameter: what to set it to, if config.json lacks it

@@ -37,6 +37,7 @@ class ShippedPlugins : public testing::TestWithParam<std::string> {
         {"dreamreasoner", block_model("dreamreasoner_a")},
         {"fast_dllm_v2", block_model("fast_dllm_v2_a") + " --set mask_id=149"},
         {"illada", block_model("illada_a")},
+        {"llada2", block_model("llada2_moe_a") + " --set block_size=4 --set mask_id=149"},
         {"described", block_model("illada_a") +
                           " --set description=" + (test::source_dir() / "plugins/models/illada.toml").string()},
         {"sudoku", R"(--reference '{"puzzle": "1030000000000000", "solution": "1234341221434321"}')"},
@@ -62,7 +63,7 @@ TEST_P(ShippedPlugins, KeepTheRules) {
 INSTANTIATE_TEST_SUITE_P(, ShippedPlugins,
                          testing::Values("rldf", "d1", "tracerl", "wd1", "spg", "coupled_grpo", "espo", "agrpo",
                                          "unigrpo", "gdpo", "d2", "bgpo", "mdpo", "vrpo", "dipo", "ebpo", "cj_grpo",
-                                         "llada", "dream", "sdar", "dreamreasoner", "fast_dllm_v2", "illada",
+                                         "llada", "dream", "sdar", "llada2", "dreamreasoner", "fast_dllm_v2", "illada",
                                          "described", "block", "diffusion", "sudoku", "sudoku_task", "countdown",
                                          "countdown_task", "math", "format", "code", "dataset", "word_problems"),
                          [](const auto& info) { return info.param; });

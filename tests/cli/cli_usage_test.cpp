@@ -215,8 +215,8 @@ TEST(CliUsage, DoctorSaysWhatWorks) {
       HasSubstr(
           "plugins   agrpo, bgpo, block, cj_grpo, code, countdown, countdown_task, coupled_grpo, d1, d2, dataset, "
           "described, diffusion, dipo, dream, dreamreasoner, ebpo, espo, fast_dllm_v2, format, gdpo, illada, llada, "
-          "math, mdpo, python, qwen3_a2d, rldf, sdar, spg, sudoku, sudoku_task, tracerl, unigrpo, vrpo, wd1, "
-          "word_problems\n"));
+          "llada2, math, mdpo, python, qwen3_a2d, rldf, sdar, sdar_moe, spg, sudoku, sudoku_task, tracerl, unigrpo, "
+          "vrpo, wd1, word_problems\n"));
   EXPECT_THAT(result.output, HasSubstr("runs      " + (std::filesystem::canonical(folder.path()) / "runs").string() +
                                        " (made by the first run)\n"));
   EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "it leaves nothing";

@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 namespace drift::fuzz {
-extern const char *const k_llada, *const k_dream, *const k_sdar;  // plugins/models
+extern const char *const k_llada, *const k_dream, *const k_sdar, *const k_llada2;  // plugins/models
 }
 
 namespace drift::checkpoint_json_fuzzer {
@@ -76,7 +76,8 @@ DRIFT_FUZZ_TARGET(checkpoint_json) {
   drift::fuzz::require(is_json || !is_index);
   if (!is_json) return 0;
   replace_value(text, parsed);
-  for (const char* const description : {drift::fuzz::k_llada, drift::fuzz::k_dream, drift::fuzz::k_sdar})
+  using namespace drift::fuzz;
+  for (const char* const description : {k_llada, k_dream, k_sdar, k_llada2})
     drift::fuzz::accepted([&] { read_as(description, text); });
   if (is_index) open_and_save(text);
   return 0;

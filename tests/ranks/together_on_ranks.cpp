@@ -15,6 +15,8 @@
 #include "tests/support/tiny_model.h"
 #include "tests/support/updates.h"
 
+#include <torch/csrc/autograd/autograd.h>
+
 namespace drift {
 namespace {
 
@@ -255,6 +257,34 @@ TEST_P(TogetherTest, WithoutARowRanksGatherWithTheOthers) {
   EXPECT_EQ(got.loss, expected.loss);
   for (std::size_t p = 0; p < expected.gradients.size(); ++p)
     EXPECT_TRUE(at::equal(got.gradients[p], expected.gradients[p])) << "parameter " << p;
+}
+
+// A dense block, then blocks with experts.
+TEST(BlocksOfDifferentShapes, DividedComputeWhatWholeOnesDo) {
+  const auto open = [] {
+    return test::open_checkpoint("llada2", test::source_dir() / "tests/golden/block/ckpt/llada2_moe_a", at::kFloat,
+                                 at::kCPU, {{"block_size", std::int64_t{4}}, {"mask_id", std::int64_t{149}}});
+  };
+  const auto whole = open(), divided = open();
+  if (all_ranks().size() > 1) divide_weights(all_ranks(), *divided);
+  const auto tokens = (at::arange(22, at::kLong) * 37 + 11).remainder(140).view({2, 11});
+  for (const bool recompute : {false, true}) {
+    const auto outcome = [&](const Model& model) {
+      std::vector<at::Tensor> leaves;
+      for (const NamedTensor& one : trainable_parameters(model)) leaves.push_back(one.tensor);
+      const auto hidden = model.forward({tokens, {}, {}, recompute});
+      auto found = torch::autograd::grad({hidden}, leaves, {hidden.detach().sin()}, std::nullopt, false,
+                                         /*allow_unused=*/true);
+      found.push_back(hidden.detach());
+      return found;
+    };
+    const auto expected = outcome(*whole), got = outcome(*divided);
+    accompany(*divided);
+    for (std::size_t p = 0; p < expected.size(); ++p) {
+      ASSERT_EQ(got[p].defined(), expected[p].defined()) << p;
+      if (got[p].defined()) EXPECT_TRUE(at::equal(got[p].to_dense(), expected[p].to_dense())) << p;
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Backbones, TogetherTest,
