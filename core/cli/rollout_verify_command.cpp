@@ -154,7 +154,8 @@ void print_rows(const std::vector<TraceRow>& rows, const OriginalSettings& origi
   for (std::size_t b = 0; b < rows.size(); ++b) {
     const TraceRow& row = rows[b];
     const std::string other = row.first_other_call < 0 ? "" : ", forward " + std::to_string(row.first_other_call);
-    table.rows.push_back({std::to_string(b), text_of(row) + other, print_text("%.2g", row.largest_difference),
+    const auto& largest = row.largest_difference;
+    table.rows.push_back({std::to_string(b), text_of(row) + other, largest ? print_text("%.2g", *largest) : "not known",
                           row.parts ? text_of(*row.parts) : std::to_string(row.forwards)});
     if (known) table.rows.back().push_back(text_of(expected_of(original, b)));
   }
@@ -172,7 +173,7 @@ Json json_of(const TraceRow& row, std::size_t number) {
                                 {"step", row.step},
                                 {"reference_step", row.reference_step}};
   }
-  json["largest_probability_difference"] = row.largest_difference;
+  json["largest_probability_difference"] = row.largest_difference ? Json(*row.largest_difference) : Json();
   json["forwards"] = row.forwards;
   if (row.parts) json["forwards_by_kind"] = *row.parts;
   if (row.first_other_call >= 0) json["first_other_forward"] = row.first_other_call;
@@ -254,7 +255,7 @@ Command rollout_verify_command() {
        "tests/golden/data/manifest.json --reference tests/golden/data/decode/drift_MODEL_dyn_prefix_b1.safetensors"},
       verify_trace, [](OptionList& list, TraceOptions& options) {
         list.add("reference", "FILE",
-                 "safetensors with prompt_ids, tokens, commit_step, commit_prob, perhaps attention_mask or prompt_mask",
+                 "safetensors with prompt_ids, tokens, commit_step, perhaps commit_prob, attention_mask or prompt_mask",
                  options.reference)
             .required = true;
         list.add("original", "NAME", "whose settings they are; a name that is not known lists all", options.original)

@@ -38,7 +38,7 @@ class TraceReader {
     trace.tokens_BL = tokens.narrow(1, width, tokens.size(1) - width).contiguous();
     const auto shape = trace.tokens_BL.sizes();
     trace.step_BL = steps(shape);
-    trace.probability_BL = of_shape("commit_prob", shape).to(at::kDouble).contiguous();
+    if (has("commit_prob")) trace.probability_BL = of_shape("commit_prob", shape).to(at::kDouble).contiguous();
     if (has("draw_tokens")) trace.draws.token_FK = tensor("draw_tokens").to(at::kLong);
     if (has("calls")) trace.calls_F4 = tensor("calls").to(at::kLong);
     if (has("window_ends")) trace.window_end_F = tensor("window_ends").to(at::kLong);
@@ -47,9 +47,10 @@ class TraceReader {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(file_.path().string() + ": " + what,
-                "a trace has `prompt_ids` [B, P], `tokens` [B, P + L], `commit_step` [B, L], `commit_prob` [B, L] and, "
-                "for padded rows, `attention_mask` or `prompt_mask` [B, P]");
+    throw Error(
+        file_.path().string() + ": " + what,
+        "a trace has `prompt_ids` [B, P], `tokens` [B, P + L], `commit_step` [B, L] and, perhaps, `commit_prob` "
+        "[B, L] and, for padded rows, `attention_mask` or `prompt_mask` [B, P]");
   }
 
   bool has(const char* name) const { return file_.find(name) != nullptr; }
@@ -131,7 +132,7 @@ void lengthen(ReferenceTrace& trace, std::int64_t length) {
   };
   trace.tokens_BL = filled(trace.tokens_BL, -1);
   trace.step_BL = filled(trace.step_BL, -1);
-  trace.probability_BL = filled(trace.probability_BL, 0);
+  if (trace.probability_BL.defined()) trace.probability_BL = filled(trace.probability_BL, 0);
 }
 
 TraceForwards counted(const std::vector<TracePolicy::Call>& calls, std::int64_t prompt) {
@@ -187,10 +188,12 @@ std::vector<TraceRow> compare_trace(const Trajectories& made, const ReferenceTra
   const auto* logprobs = made.commit_logprob_BL.const_data_ptr<float>();
   const auto* wanted_tokens = reference.tokens_BL.const_data_ptr<std::int64_t>();
   const auto* wanted_steps = reference.step_BL.const_data_ptr<std::int64_t>();
-  const auto* wanted = reference.probability_BL.const_data_ptr<double>();
+  const bool knows = reference.probability_BL.defined();
+  const auto* wanted = knows ? reference.probability_BL.const_data_ptr<double>() : nullptr;
   std::vector<TraceRow> found(static_cast<std::size_t>(rows));
   for (std::int64_t b = 0; b < rows; ++b) {
     TraceRow& row = found[static_cast<std::size_t>(b)];
+    if (knows) row.largest_difference = 0;
     for (std::int64_t i = b * length; i < (b + 1) * length; ++i) {
       if (wanted_tokens[i] < 0) continue;
       const bool never = steps[i] < 0 && wanted_steps[i] < 0 && wanted_tokens[i] == traits.mask_id;
@@ -199,14 +202,14 @@ std::vector<TraceRow> compare_trace(const Trajectories& made, const ReferenceTra
         row.token = tokens[i], row.reference_token = wanted_tokens[i];
         row.step = steps[i], row.reference_step = wanted_steps[i];
       }
-      if (steps[i] < 0 || wanted_steps[i] < 0 || tokens[i] != wanted_tokens[i]) continue;
+      if (!knows || steps[i] < 0 || wanted_steps[i] < 0 || tokens[i] != wanted_tokens[i]) continue;
       const double difference = std::abs(std::exp(static_cast<double>(logprobs[i])) - wanted[i]);
       // What is not a number is as far away as can be.
       if (!(difference <= row.largest_difference))
         row.largest_difference = std::isnan(difference) ? INFINITY : difference;
     }
     row.forwards = made.forwards_B.const_data_ptr<std::int64_t>()[b];
-    row.is_equal = row.first_difference < 0 && row.largest_difference <= tolerance;
+    row.is_equal = row.first_difference < 0 && row.largest_difference.value_or(0) <= tolerance;
   }
   return found;
 }

@@ -100,7 +100,6 @@ void check(const GoldenCase& golden, std::int64_t packed_tokens) {
   if (file.find("masked_complement") != nullptr)
     masked_FL = at::cat({masked_FL, texts.rows(file.tensor("masked_complement"))});
   EXPECT_TRUE(at::equal(plan.masked_FL, masked_FL != 0));
-  if (golden.plugin() == "llada2") return;
 
   const auto model = golden.model();
   auto update = update_batch(batch.trajectories, at::ones({texts.count()}), plan, /*group_size=*/1);
