@@ -6,7 +6,7 @@
 //                                   [--length 64] [--rounds 1] [--threads 2] [--device cpu] [--drift-only]
 //                                   [--set KEY=VALUE…] [--json FILE]
 //
-// decode_1, decode_8: batch 1 and 8, prompt 128. update: four responses of one group, prompt 128, response 256, each
+// decode_1, decode_8: batch 1 and 8, prompt 128. update: two responses, prompt 128, response 128, each
 // block in one to four steps; all weights, no reference policy. cache: 256 tokens in blocks of 8, with the block cache
 // against a forward of the whole text for each step, both Drift's.
 // Each side is a separate process; they take turns. Same: tokens that both sides wrote alike; rounding decides between
@@ -55,7 +55,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::int64_t kPrompt = 128, kResponse = 256, kResponses = 4, kCacheBlock = 8, kCacheLength = 256;
+constexpr std::int64_t kPrompt = 128, kResponse = 128, kResponses = 2, kCacheBlock = 8, kCacheLength = 256;
 
 struct Settings : Comparison {
   std::vector<std::string> cases;
@@ -215,7 +215,7 @@ class Side {
     const auto masking = create_component<MaskingStrategy>(host_, settings, "algorithm.masking");
     const auto trajectories = made_up_trajectories(model_->traits());
     const auto plan = draw_plan(*masking, trajectories, model_->traits(), {RandomStream(1, "masking"), 1});
-    const auto advantage_B = at::tensor({1.5f, -0.5f, 0.25f, -1.25f});
+    const auto advantage_B = at::tensor({1.5f, -0.5f});
     const UpdateBatch batch = update_batch(trajectories, advantage_B, plan, kResponses);
     if (plain_) {
       LossInput input{plan, {}, advantage_B, trajectories.valid_BL, batch.totals, batch.scored_B, {}};

@@ -1,5 +1,5 @@
-// TraceRL's plans for backbones with block attention (docs/spec/block_diffusion.md 6.1): each block has a trajectory of
-// its own, and a view shows a state of every block.
+// TraceRL's plans for backbones with block attention (dLLM-RL, train/rl_sdar.py at 10b4fd1): each block has a
+// trajectory of its own, and a view shows a state of every block.
 
 #include "tracerl.h"
 

@@ -17,9 +17,9 @@ namespace drift::tracerl {
 /// tokens (-1: all of it). What is left out is padding at the response's tail, or was never committed.
 std::vector<bool> scorable(const Response& response, std::int64_t length, std::int64_t pad_id, std::int64_t kept_pads);
 
-/// Rounds over the blocks of a model with block attention (docs/spec/block_diffusion.md 6.1): a round's view shows of
-/// each block the state before its next `shrink` steps, and scores what these committed; blocks that are finished stay
-/// clean. A target's place in the order is the last of the steps that it was scored with.
+/// Rounds over the blocks of a model with block attention (dLLM-RL, train/rl_sdar.py at 10b4fd1): a round's view shows
+/// of each block the state before its next `shrink` steps, and scores what these committed; blocks that are finished
+/// stay clean. A target's place in the order is the last of the steps that it was scored with.
 /// @param kept_pads  as in scorable(); -1: padding belongs to no step, as in the original
 MaskPlan block_rounds(const MaskingInput& input, std::int64_t shrink, std::int64_t kept_pads, BlockOrigin origin);
 

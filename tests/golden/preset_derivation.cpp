@@ -334,6 +334,7 @@ Settings tracerl_on_blocks(const Original& o) {
   Settings s = merged({block_decoder(o, "rollout."), tracerl_trainer(o)});
   s["rollout.length"] = o.integer("rollout.max_token");
   s["rollout.threshold"] = o.number("rollout.dynamic_threshold");
+  s["rollout.above_threshold"] = true;
   s["algorithm.loss.norm"] = s["algorithm.loss.kl_norm"] = "length"s;
   s["algorithm.loss.logratio_clamp"] = 10.0;
   if (!o.has("training.gam")) return s;
