@@ -145,9 +145,9 @@ class Case {
     weights_.query_norm = weights_.key_norm = at::ones({settings_.head_dimension}, type_);
     matrix(weights_.q, width, settings_.hidden), matrix(weights_.k, kv_width, settings_.hidden);
     matrix(weights_.v, kv_width, settings_.hidden), matrix(weights_.attention_out, settings_.hidden, width);
-    matrix(weights_.gate, settings_.feed_forward, settings_.hidden);
-    matrix(weights_.up, settings_.feed_forward, settings_.hidden);
-    matrix(weights_.down, settings_.hidden, settings_.feed_forward);
+    matrix(weights_.feed_forward.gate, settings_.feed_forward, settings_.hidden);
+    matrix(weights_.feed_forward.up, settings_.feed_forward, settings_.hidden);
+    matrix(weights_.feed_forward.down, settings_.hidden, settings_.feed_forward);
   }
 
   void block_forward() const {

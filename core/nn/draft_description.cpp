@@ -232,9 +232,14 @@ class Draft {
         out_ << "# TELL: " << word << " = \"its name, with {layer} for the layer's number\"\n";
       }
     }
+    bool has_experts = false;
     for (const auto& [name, sizes] : sizes_) {
-      if (!taken_.contains(name)) out_ << "# TELL: what is " << name << " " << OrderedJson(sizes).dump() << "?\n";
+      if (taken_.contains(name)) continue;
+      const bool is_of_expert = name.find(".experts.") != std::string::npos;
+      if (!is_of_expert) out_ << "# TELL: what is " << name << " " << OrderedJson(sizes).dump() << "?\n";
+      has_experts = has_experts || is_of_expert;
     }
+    if (has_experts) out_ << "# TELL: there are experts: [moe], and here their tensors with {expert} for the number\n";
   }
 
   OrderedJson config_;
