@@ -96,8 +96,9 @@ BENCHMARK(attention<forward_backward, three_calls>)->Apply(lengths);
 
 template <auto measure, auto norm>
 void rms_norm(benchmark::State& state) {
-  measure(state, {random(state, {kTokens, kWidth}), random(state, {kWidth})},
-          [](const std::vector<at::Tensor>& in) { return norm(in[0], in[1], 1e-5, kernels::NormWeight::kAfterRounding); });
+  measure(state, {random(state, {kTokens, kWidth}), random(state, {kWidth})}, [](const std::vector<at::Tensor>& in) {
+    return norm(in[0], in[1], 1e-5, kernels::NormWeight::kAfterRounding);
+  });
 }
 
 constexpr auto rotate_heads = [](const auto&... of_heads) { return kernels::rotate_heads(of_heads...); };

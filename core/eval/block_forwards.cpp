@@ -77,7 +77,7 @@ TwoCopies whole_copies(const SafetensorsFile& file, bool is_packed, std::int64_t
 }
 
 /// [prompt | clean response | noisy response]: blocks of the response count from its start, those of the prompt from
-/// its end. Padding before the prompt is nothing, and that of the response like any token, as in TraceRL.
+/// its end. Padding before the prompt is nothing, and that of the response like any token.
 TwoCopies response_copies(const SafetensorsFile& file, std::int64_t block, const Model& model) {
   const auto prompt = tokens(file, "prompt_ids", model), clean = tokens(file, "response_ids", model);
   const auto masked = numbers(file, "masked");

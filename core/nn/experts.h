@@ -42,7 +42,7 @@ struct ChosenExperts {
 };
 
 /// Experts of the highest scores, of the groups whose two best scores have the largest sums (DeepSeek-V3,
-/// arXiv 2412.19437, 2.1.2; LLaDA2.0, arXiv 2512.15745). The weights are the scores without bias, divided by their sum
+/// arXiv 2412.19437, 2.1.2; arXiv 2512.15745). The weights are the scores without bias, divided by their sum
 /// over the token's experts (one sigmoid alone is not), times the scale. In float32, whatever x's type.
 ChosenExperts choose_experts(const at::Tensor& x_MH, const Experts& weights, const ExpertChoice& choice);
 

@@ -43,11 +43,12 @@ class TextView {
   TextView(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan, std::int64_t view)
       : response(plan.response_F.const_data_ptr<std::int64_t>()[view]),
         group(trajectories.prompts.group_B.const_data_ptr<std::int64_t>()[response]),
+        response_length(trajectories.tokens_BL.size(1)),
         text(traits.block_size, trajectories, plan.block_origin, response, hidden_at_end(plan, view)),
         supervised_(plan.first_of_block == FirstOfBlock::kNoisy),
         mask_id_(traits.mask_id),
         before_(traits.prediction_row == PredictionRow::kPrevious ? 1 : 0) {
-    const std::int64_t length = trajectories.tokens_BL.size(1), padded = trajectories.prompts.tokens_BP.size(1);
+    const std::int64_t length = response_length, padded = trajectories.prompts.tokens_BP.size(1);
     prompt_P_ = trajectories.prompts.tokens_BP.select(0, response).contiguous();
     prompt_ = prompt_P_.const_data_ptr<std::int64_t>() + text.padding;
     written_ = trajectories.tokens_BL.const_data_ptr<std::int64_t>() + response * length;
@@ -108,8 +109,8 @@ class TextView {
     return tokens;
   }
 
-  const std::int64_t response, group;
-  const BlockText text;
+  const std::int64_t response, group, response_length;
+  const BlockText text;            ///< without what is hidden at its end
   std::vector<BlockState> states;  ///< that it scores, ascending
   std::int64_t clean = 0;          ///< tokens of clean text that they, or targets themselves, need
 
@@ -154,14 +155,14 @@ class RowDraft {
       states_.push_back({state, ++copies_[state.block]});
       noisy_ += std::ssize(state.tokens);
     }
-    const std::int64_t length = view.text.length - view.text.prompt;
     auto state = view.states.begin();
     view.each_target([&](std::int64_t i) {
       const auto [hidden, block] = view.predicting(i);
       const bool in_state = block >= 0;
       while (in_state && state->block < block) ++state;
       const std::int64_t position = in_state ? hidden - view.text.begin(block) : hidden;
-      targets_.push_back({{position, view.written(i), v * length + i}, in_state ? number_.at(*state) : kClean});
+      targets_.push_back(
+          {{position, view.written(i), v * view.response_length + i}, in_state ? number_.at(*state) : kClean});
     });
   }
 

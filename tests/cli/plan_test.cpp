@@ -79,7 +79,8 @@ TEST_F(Plan, TakesEveryStrategy) {
 TEST_F(Plan, ShowsTheWeightsOfTokens) {
   const auto drawn = views(plan("--json --algorithm ebpo"));
   const double masks = static_cast<double>(drawn[0]["scored"].size());
-  EXPECT_THAT(drawn[0]["token_weights"].get<std::vector<double>>(), Each(DoubleNear(5 / masks, 1e-6))) << "1 / p of the 5 tokens";
+  EXPECT_THAT(drawn[0]["token_weights"].get<std::vector<double>>(), Each(DoubleNear(5 / masks, 1e-6)))
+      << "1 / p of the 5 tokens";
   EXPECT_EQ(static_cast<double>(drawn[0]["token_weights"].size()), masks);
   EXPECT_THAT(plan("--algorithm ebpo").output, HasSubstr("of a token"));
   EXPECT_THAT(plan("--algorithm vrpo").output, Not(HasSubstr("of a token")));

@@ -161,7 +161,7 @@ TEST_F(RolloutVerify, RefusesWhatTheOriginalDoesNotHave) {
   expect_mistake([](Json& given) { given["settings"]["steps"] = nullptr; }, "`steps` of drift_llada is null");
   expect_mistake([](Json& given) { given["algorithm"] = "fast_llada"; },
                  "these are settings of \"fast_llada\", not of drift_llada");
-  expect_mistake([](Json& given) { given["settings"]["block_length"] = 0; }, "rollout.block");
+  expect_mistake([](Json& given) { given["settings"]["block_length"] = -1; }, "rollout.block");
   auto trace = trace_;
   trace["algorithm"] = "drift_lada";
   EXPECT_THAT(verify(trace, "--reference x.safetensors --settings " + (golden() / "manifest.json").string()),

@@ -8,7 +8,7 @@
 #include <core/train/pretraining.h>
 #include <core/update/policy_gradient.h>
 
-namespace drift::golden_sft_test {
+namespace drift::sft_test {
 
 using namespace test;
 
@@ -129,4 +129,4 @@ TEST(GoldenSft, MasksLossesAndGradientsAreTheOriginals) {
   }
 }
 
-}  // namespace drift::golden_sft_test
+}  // namespace drift::sft_test
