@@ -31,7 +31,7 @@ ExchangeWork exchange_work(const RunConfig& config, const Model& shapes, const T
   work.optimizer_steps = plan.update.optimizer_steps;
   work.passes = plan.update.passes;
   work.scored_rows = plan.update.forward_rows - plan.update.backward_rows;
-  work.rows_of_a_forward = rows_of_a_forward(plan.prompt_lengths.longest + plan.response_length);
+  work.rows_of_a_forward = rows_of_a_forward(plan.update.row_tokens);
   work.gap_forwards = config.get<TrainSettings>().gap_responses > 0 ? 1 : 0;
   work.rollout_forwards = plan.rollout_is_known ? plan.rollout.most_forwards : plan.response_length;
   return work;

@@ -74,6 +74,7 @@ class UpdatePlanner {
         continue;
       }
       all.views += one.views;
+      all.row_tokens = std::max(all.row_tokens, one.row_tokens);
       all.scored_tokens += one.scored_tokens;
       all.forward_rows += one.forward_rows;
       all.recomputes = all.recomputes || one.recomputes;
@@ -110,6 +111,7 @@ class UpdatePlanner {
       const auto scored = of_step.target_FL.sum().item<std::int64_t>();
       largest_.copied_tokens = std::max(largest_.copied_tokens, sequence - text);
       largest_.rows = std::max(largest_.rows, rows);
+      cost.row_tokens = std::max(cost.row_tokens, sequence);
       largest_.scored_tokens = std::max(largest_.scored_tokens, scored);
       bool scores_first = false;
       const UpdateMemory memory = divide_memory(model_, sequence, scored, budget);

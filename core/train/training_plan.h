@@ -30,6 +30,7 @@ struct UpdateCost {
   /// Sequences through models: the old and reference policy and the value model included.
   std::int64_t forward_rows = 0;
   std::int64_t backward_rows = 0;  ///< sequences that go backwards through it
+  std::int64_t row_tokens = 0;     ///< of the longest of these sequences
   std::int64_t passes = 0;         ///< that they are divided into
   bool recomputes = false;         ///< activations do not fit the budget: blocks are recomputed in the backward
   bool scores_first = false;       ///< nor does that suffice: a coupled unit is scored first, then computed again
