@@ -124,6 +124,15 @@ std::optional<ResumePoint> shared_resume_point(Ranks& ranks, const std::optional
   return point;
 }
 
+/// A rollout says that it cannot write with this model where its cost is asked for.
+void require_rollouts(const LoadedRun& run, const Model& shapes) {
+  for (const char* section : {"rollout", "evaluation.rollout"}) {
+    if (!run.config.has(section)) continue;
+    const auto rollout = create_component<Rollout>(run.host(), run.config, section);
+    checked_cost(*rollout, shapes, /*prompt_length=*/1, /*responses=*/1, run.config.get<RunSettings>().on_cpu());
+  }
+}
+
 /// What answers held-out items, or nothing where the configuration has no way to.
 struct Evaluator {
   Loaded<Task> task;
@@ -275,11 +284,13 @@ int run_on_ranks(Ranks& ranks, const TrainingOptions& options, ConfigPurpose pur
   if (options.resume && first) folder.emplace(RunFolder::open(path));
   auto resumed = options.resume ? shared_resume_point(ranks, folder) : std::nullopt;
   if (resumed) check_continued(config, settings.settings, *resumed, options.config.file, path);
-  // What is wrong with the tokenizer, the prompt, the data or the memory is said before the weights are read.
+  // What is wrong with the tokenizer, the prompt, the data, the rollouts or the memory is said before the weights are
+  // read.
   const ModelShapes shapes(run.host(), config, WhichAdapters::kAll);
   const RunPrompts run_prompts(run, shapes.traits());
   const PromptEncoder& prompts = run_prompts.encoder;
   auto training_task = open_training_task(run.host(), config, prompts);
+  require_rollouts(run, *shapes.model());
   const std::string budget = settle_memory_budget(ranks, run, *shapes.model(), begun);
   if (make_components != nullptr) require_memory(ranks, run, *shapes.model(), prompts, make_components);
   settings.adapter = shapes.adapter();

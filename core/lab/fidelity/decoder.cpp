@@ -69,11 +69,11 @@ class Flow {
   void leave(Pattern from, const at::Tensor& logprob_NmV) {
     const at::Tensor mass = mass_[from];
     if (!mass.defined()) return;
-    positions_ = space_.masked_positions(from);
+    positions_ = space_.open_positions(from);
     const auto draw_NmA = draws_of(space_, logprob_NmV);
     const auto confidence_NmA = confidences_of(space_, decoder_, logprob_NmV);
     draw_.clear(), confidence_.clear();
-    for (std::size_t k = 0; k < positions_.size(); ++k) {
+    for (std::size_t k = 0; k < positions_.size(); ++k) {  // the first of the masked ones
       draw_.push_back(over_states(from, draw_NmA, k));
       confidence_.push_back(over_states(from, confidence_NmA, k));
     }
@@ -92,7 +92,7 @@ class Flow {
   at::Tensor responses() const { return mass_.front().reshape({-1}); }
 
  private:
-  /// Of masked position number k a value for each token: as a tensor with a dimension for each position, the tokens in
+  /// Of open position number k a value for each token: as a tensor with a dimension for each position, the tokens in
   /// the position's own.
   at::Tensor over_states(Pattern pattern, const at::Tensor& value_NmA, std::size_t k) const {
     auto sizes = space_.shape(pattern);
@@ -215,9 +215,9 @@ struct TableDecoder::Row {
 void TableDecoder::advance(Row& row, const RandomStream& random, std::int64_t step) const {
   const RandomStream order = random.child("order");
   const Table& table = tables_[row.pattern];
-  const auto positions = space_.masked_positions(row.pattern);
+  const auto positions = space_.open_positions(row.pattern);
   const std::int64_t choices = space_.choices();
-  const std::int64_t first = row.state(choices) * std::ssize(positions) * choices;
+  const std::int64_t first = row.state(choices) * table.draw_NmA.size(1) * choices;
   std::vector<std::int64_t> drawn(positions.size());
   std::vector<double> score(positions.size());
   for (std::size_t k = 0; k < positions.size(); ++k) {
@@ -273,7 +273,7 @@ Trajectories TableDecoder::write(std::int64_t count, const RandomStream& random,
       made.step_BL.data_ptr<std::int32_t>()[b * length + i] = row.step[at];
       made.commit_logprob_BL.data_ptr<float>()[b * length + i] = row.logprob[at];
     }
-    made.forwards_B.data_ptr<std::int64_t>()[b] = row.forwards;
+    made.forwards_B.data_ptr<std::int64_t>()[b] = row.forwards + space_.further_forwards();
   }
   made.valid_BL = (made.tokens_BL != space_.traits().pad_id).logical_and(made.tokens_BL != space_.traits().mask_id);
   return made;

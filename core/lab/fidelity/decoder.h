@@ -22,7 +22,7 @@ enum class CommitOrder {
   kNegativeEntropy,  ///< the smallest entropy first
 };
 
-/// A decoder at temperature 1 whose law is known: in every state it draws a token at each masked position, and commits
+/// A decoder at temperature 1 whose law is known: in every state it draws a token at each open position, and commits
 /// one of them or, with a threshold, all whose confidence reaches it and else the surest. Of equal ones the first
 /// position comes first. Confidences are of the raw logits, draws of the tokens that a response may have
 /// (docs/spec/models_rollout.md 3.0).

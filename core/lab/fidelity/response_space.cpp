@@ -47,6 +47,23 @@ std::vector<std::int64_t> ResponseSpace::masked_positions(Pattern pattern) const
   return positions;
 }
 
+std::vector<std::int64_t> ResponseSpace::open_positions(Pattern pattern) const {
+  auto positions = masked_positions(pattern);
+  const std::int64_t block = traits_.block_size, prompt = std::ssize(prompt_);
+  if (block == 0 || positions.empty()) return positions;
+  const std::int64_t place = prompt + positions.front(), end = place / block * block + block - prompt;
+  std::erase_if(positions, [&](std::int64_t position) { return position >= end; });
+  if (traits_.prediction_row == PredictionRow::kPrevious && place % block == 0) positions.resize(1);
+  return positions;
+}
+
+std::int64_t ResponseSpace::further_forwards() const {
+  const std::int64_t block = traits_.block_size, prompt = std::ssize(prompt_);
+  if (block == 0) return 0;
+  if (traits_.prediction_row == PredictionRow::kPrevious) return prompt > block && prompt % block != 0 ? 1 : 0;
+  return (prompt >= block ? 1 : 0) + (prompt + length_ - 1) / block - prompt / block;
+}
+
 std::int64_t ResponseSpace::states(Pattern pattern) const {
   std::int64_t count = 1;
   for (const std::int64_t size : shape(pattern)) count *= size;

@@ -34,6 +34,12 @@ class ResponseSpace {
 
   Pattern all_masked() const { return (Pattern{1} << length_) - 1; }
   std::vector<std::int64_t> masked_positions(Pattern pattern) const;
+  /// Of these the first, from which a decoder commits: all; in a model with blocks those of the first block with any,
+  /// and where it predicts a position from the row before, the block's first alone, which the block before predicts.
+  std::vector<std::int64_t> open_positions(Pattern pattern) const;
+  /// Forwards of a response that draw nothing: in a model with blocks those that keep the prompt's and each block's
+  /// keys.
+  std::int64_t further_forwards() const;
   std::int64_t states(Pattern pattern) const;  ///< N
   std::int64_t states() const;                 ///< of all patterns, finished responses included
   std::int64_t responses() const { return states(0); }

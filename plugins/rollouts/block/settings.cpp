@@ -42,7 +42,7 @@ void check_blocks(const BlockSettings& settings, std::int64_t block) {
   refuse(settings.append, "append", "is for models without blocks: with them nothing behind a block is ever seen",
          "leave it out");
   refuse(settings.steps > 0, "steps", "divides a response, whose blocks on this model begin in its prompt",
-         "set rollout.block_steps");
+         "set rollout.steps = 0, and rollout.block_steps if a forward is to commit several positions");
   refuse(settings.guidance > 0, "guidance", "computes entire sequences, and the model single blocks", "set it to 0");
   refuse(!settings.unsure_ids.empty(), "unsure_ids", "is for models without blocks", "leave it out");
   refuse(settings.small_block > 0 && block % settings.small_block != 0, "small_block",
