@@ -48,6 +48,7 @@ Coupling RldfLoss::coupling() const {
 }
 
 void RldfLoss::needs(LossNeeds& needs) const {
+  needs.token_weights = true;
   needs.entropy = entropy_coefficient_ != 0;
   needs.reference = kl_.needed() || (needs.entropy && entropy_relative_);
 }
@@ -74,8 +75,7 @@ Loss RldfLoss::evaluate(const LossInput& in) const {
     loss.add_mean("entropy", in.log_probs.entropy_FL, effective_FL);
   }
 
-  if (in.plan.token_weight_FL.defined()) token_loss_FL = token_loss_FL * in.plan.token_weight_FL;
-  loss.value = (sum_where(token_loss_FL, effective_FL) * view_scale(in, count_F)).sum();
+  loss.value = (sum_where(by_token_weight(in, token_loss_FL), effective_FL) * view_scale(in, count_F)).sum();
 
   // sum |E| / (sum_b n_valid_b * K): each call brings its share of the batch's denominator.
   const auto share = in.plan.target_FL.sum().to(at::kDouble) / static_cast<double>(in.totals.targets);
