@@ -44,6 +44,11 @@ def device_runs():
     add("offload-optimizer", {"train.offload": "optimizer", "train.steps": 2})
     add("clipped", {"train.gradient_clip": 0.1})
     add("small-budget", {"train.memory_budget_mib": 4})
+    blocks = {"model.name": "sdar", "model.path": str(ROOT / "assets/sudoku-sdar"), "rollout.block": 4,
+              "rollout.steps": 0, "rollout.temperature": 1.0}  # unlikely tokens make differences of rounding large, too
+    add("blocks", blocks)
+    add("blocks-tracerl", {**blocks, "value.enabled": True, "algorithm.masking.shrink": 2}, like="tracerl-llada")
+    add("blocks-adapters", blocks, like="adapters")
     add("resumed", {"train.steps": 2}, do=stop_and_resume)
     add("pretrained", {"pretrain.steps": 3, "pretrain.batch_size": 8, "pretrain.response_length": 20}, do=pretrain)
     add("generate", {}, do=printing("generate", "llada", "--config", "{name}.toml", "--token-ids", "6,5,5,5,4"))
