@@ -77,8 +77,9 @@ const std::initializer_list<const char*> kCaseKeys = {
     "source",          "loss",      "parameters", "values",   "advantage", "valid",     "group_size",
     "optimizer_steps", "responses", "views",      "forwards", "expected",  "tolerance", "variants"};
 const std::initializer_list<const char*> kViewKeys = {
-    "response", "forward",           "weight",        "masked", "scored", "committed", "current", "old", "reference",
-    "entropy",  "reference_entropy", "token_weights", "level", "token_advantage"};
+    "response",          "forward",       "weight", "masked",         "scored",
+    "committed",         "current",       "old",    "reference",      "entropy",
+    "reference_entropy", "token_weights", "level",  "token_advantage"};
 const std::initializer_list<const char*> kExpectedKeys = {"loss", "metrics", "gradient"};
 
 void refuse_unknown_keys(const Place& place, std::initializer_list<const char*> known) {

@@ -45,7 +45,8 @@ struct SamplingOptions {
   /// one crosses it; equal ones in the order of ids. 0 or 1: all. With top_k: what both leave.
   double top_p = 0;
   ConfidenceOf confidence_of = ConfidenceOf::kLogits;
-  /// Not 0: top_p is of the distribution that top_k leaves as block-diffusion decoders cut; otherwise the other way
+  /// Not 0: top_p is of the distribution that top_k leaves, as in decoders of block-diffusion models; 0: the other way
+  /// round.
   /// round.
   std::int64_t top_k_first = 0;
   Reserved<std::int64_t, 2> reserved_numbers = {};
