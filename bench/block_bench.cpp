@@ -142,22 +142,21 @@ class Side {
 
  private:
   RunConfig config(std::vector<std::string> assignments) const {
+    assignments.insert(assignments.end(),
+                       {"run.device=" + settings_.device, "model.path=" + settings_.shapes.front(),
+                        "model.block_size=" + std::to_string(block_), "model.dtype=" + settings_.types.front()});
     assignments.insert(assignments.end(), settings_.assignments.begin(), settings_.assignments.end());
     std::vector<ConfigOverride> list;
     for (const std::string& one : assignments) list.push_back(ConfigOverride::from_set(one));
     return resolve_config(load_document(source_file("bench/block_bench.toml"), list), registry_, ConfigPurpose::kTrain);
   }
 
-  /// The folder's own block size counts, if its config.json has one.
   void open(std::int64_t block) {
     if (block == block_) return;
     model_ = {};
     block_ = block;
-    const auto settings =
-        config({"run.device=" + settings_.device, "model.path=" + settings_.shapes.front(),
-                "model.block_size=" + std::to_string(block), "model.dtype=" + settings_.types.front()});
     Ranks alone;
-    model_ = open_initial_model(alone, {host_, settings, WhichAdapters::kAll});
+    model_ = open_initial_model(alone, {host_, config({}), WhichAdapters::kAll});
     plain_model_.emplace(shape_of(settings_.shapes.front(), block), *model_);
   }
 
@@ -176,7 +175,8 @@ class Side {
   }
 
   at::Tensor drift_decode(std::int64_t rows, std::int64_t length) {
-    const auto settings = config({"rollout.length=" + std::to_string(length)});
+    const auto settings =
+        config({"rollout.length=" + std::to_string(length), "rollout.block=" + std::to_string(block_)});
     const auto rollout = create_component<Rollout>(host_, settings, "rollout");
     const ModelPolicy policy(*model_);
     RolloutInput input;

@@ -82,7 +82,7 @@ at::Tensor PlainSdar::layer(const at::Tensor& x, std::int64_t number, const at::
   const auto query = of_head(heads("q_proj", shape_.heads), "q_norm");
   auto key = of_head(heads("k_proj", shape_.kv_heads), "k_norm"), value = heads("v_proj", shape_.kv_heads);
   if (cache != nullptr) {
-    if (cache->keys.size() > index) {
+    if (cache->keys.size() > index && cache->keys[index].defined()) {
       key = at::cat({cache->keys[index], key}, 1), value = at::cat({cache->values[index], value}, 1);
     }
     if (store) {
