@@ -42,6 +42,28 @@ TEST(AdapterRun, ContinuesAsIfItHadNeverStopped) {
   EXPECT_EQ(runs().difference_of("parts", "whole"), "");
 }
 
+// The weights in float32 and in four bits.
+TEST(AdapterRun, OfAModelWithBlocksContinuesAndIsMerged) {
+  const std::string sdar = source("assets/sudoku-sdar");
+  for (const std::string type : {"none", "nf4"}) {
+    const auto train = [&](const std::string& name, const std::string& options) {
+      return runs().drift("train blocks.toml" + (kAdapter + options) + " --set model.quantize=" + type + " --out " +
+                          name + type);
+    };
+    ASSERT_THAT(train("blocks", ""), prints());
+    ASSERT_THAT(train("blocks-in-parts", " --steps 2"), prints());
+    ASSERT_THAT(train("blocks-in-parts", " --resume"), prints());
+    EXPECT_EQ(runs().difference_of("blocks-in-parts" + type, "blocks" + type), "");
+  }
+  ASSERT_THAT(runs().drift("model merge " + sdar + " --adapter blocksnone/checkpoints/last --out blocks-merged"),
+              prints("rank 4, alpha 8"));
+  const auto responses = [&](const std::string& model) {
+    return printed_json(
+        runs().drift("generate " + model + " --config blocks.toml --token-ids 20,1,2,21 --json"))["token_ids"];
+  };
+  EXPECT_EQ(responses("blocks-merged"), responses(sdar + " --adapter blocksnone/checkpoints/last"));
+}
+
 TEST(AdapterRun, ItsCheckpointIsTakenWhereACheckpointIs) {
   EXPECT_THAT(runs().drift("model info whole/checkpoints/last"), prints("rank 4, alpha 8"));
   const auto accuracy = [](const std::string& command) {

@@ -54,6 +54,16 @@ TEST_F(Claims, OnUpdatesCompareSettingsOnTheSameResponses) {
   EXPECT_EQ(result["claims"][1]["verdict"], "undecided") << "one batch has no standard error";
 }
 
+// All states of a model's blocks: where one has fewer than another, the plan weighs tokens.
+TEST_F(Claims, OnAModelWithBlocksCompareWithAllOfItsStates) {
+  const auto result = printed_json(
+      drift("claims " + source("assets/sudoku-sdar") + " --config " + source("configs/sudoku-blocks.toml") +
+            " --set train.prompts_per_step=4 --out claims --json --batches 1 --only variance"));
+  const auto& variance = result.at("claims")[0];
+  EXPECT_NEAR(mean_of(variance, "all steps", "cosine"), 1, 1e-5);
+  EXPECT_LT(mean_of(variance, "tau = 1", "cosine"), 0.9999);
+}
+
 TEST_F(Claims, OnTheGradientOfAllStepsHaveNoAngleToIt) {
   const auto result = json("--only number_of_steps --batches 1");
   const auto& claim = result.at("claims")[0];

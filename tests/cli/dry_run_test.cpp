@@ -40,6 +40,24 @@ TEST_F(DryRun, CountsTheContextsThatTheRolloutCanMake) {
   EXPECT_EQ(update["backward_rows"], 2 + 8) << "each prompt fully masked, and each response half written";
 }
 
+// A row has a state of each block: all views of a response are one.
+TEST_F(DryRun, OfAModelWithBlocksCountsTheRowsThatAreScored) {
+  const auto planned = printed_json(drift("train blocks.toml --dry-run --json --out planned"));
+  EXPECT_EQ(planned["update"]["views"], 8 * 2);
+  EXPECT_EQ(planned["update"]["backward_rows"], 8);
+}
+
+// Before a run has a folder, also without --dry-run.
+TEST_F(DryRun, ARolloutThatTheModelRefusesIsSaid) {
+  for (const std::string refused :
+       {"--set rollout.steps=20", "--set rollout.cache=dual", "--set evaluation.rollout.append=true"}) {
+    const auto said = drift("train blocks.toml --out refused " + refused);
+    EXPECT_EQ(said.status, 1) << refused;
+    EXPECT_THAT(said.error, HasSubstr("of plugin `block`, estimate_cost: rollout.")) << refused;
+    EXPECT_FALSE(fs::exists(path("refused"))) << refused;
+  }
+}
+
 TEST_F(DryRun, CountsTheForwardsOfEveryPolicy) {
   // Every context once for the policy; with a KL once more for the reference; for later inner iterations once more
   // each.

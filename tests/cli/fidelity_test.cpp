@@ -43,6 +43,33 @@ TEST(FidelityCommand, ComparesEveryAlgorithmWithTheExactGradient) {
   EXPECT_LT(two.at("forwards"), 2 * one.at("forwards").get<double>());
 }
 
+/// A folder with a model of SDAR's shape that is small enough to enumerate: nine tokens, blocks of two.
+void write_blocks_model(const ProgramFolder& folder) {
+  for (const char* file : {"tokenizer.json", "tokenizer_config.json"})
+    folder.write(std::string("model/") + file, read_file(source("assets/sums-llada") + "/" + file));
+  folder.write("model/config.json",
+               R"({"model_type": "sdar", "block_size": 2, "hidden_size": 16, "num_hidden_layers": 1,
+      "num_attention_heads": 2, "num_key_value_heads": 1, "intermediate_size": 24, "vocab_size": 9,
+      "max_position_embeddings": 64, "hidden_act": "silu", "rms_norm_eps": 1e-6, "rope_theta": 10000,
+      "tie_word_embeddings": false, "eos_token_id": 0, "pad_token_id": 0, "mask_token_id": 8})");
+}
+
+TEST(FidelityCommand, ComparesEveryAlgorithmOnAModelWithBlocks) {
+  const ProgramFolder folder;
+  write_blocks_model(folder);
+  const Json json = printed_json(
+      folder.drift("fidelity " + source("configs/fidelity.toml") +
+                   " --model model --set model.name=sdar --set model.initialize=random --set rollout.block=2"
+                   " --algorithms all --decoders confidence,threshold=0.2 --views 1 --draws 4 --json"));
+  EXPECT_EQ(json.at("responses"), 8 * 8 * 8 * 8);
+  EXPECT_GT(json.at("exact").at(0).at("gradient_norm"), 0);
+  EXPECT_GE(json.at("rows").size(), 2u * 17u);
+  for (const Json& row : json.at("rows")) {
+    EXPECT_LE(row.at("steps"), 4) << row;
+    EXPECT_GT(row.at("variance"), 0) << row;
+  }
+}
+
 TEST(FidelityCommand, GivesTheSameNumbersAgain) {
   const std::string arguments = "--decoders confidence --views 1 --draws 6";
   EXPECT_EQ(printed(arguments), printed(arguments));

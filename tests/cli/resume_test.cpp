@@ -93,6 +93,8 @@ TEST_F(Resume, InBfloat16WithFloat32Masters) {
   kill_and_compare("train run.toml --steps 12 --dtype bfloat16 --set train.learning_rate=1e-4", 2);
 }
 
+TEST_F(Resume, OfAModelWithBlocks) { kill_and_compare("train blocks.toml --steps 12", 2); }
+
 TEST_F(Resume, InAnotherTypeIsRefused) {
   ASSERT_EQ(train("killed", "--steps 1 --dtype bfloat16").status, 0);
   EXPECT_THAT(train("killed", "--steps 2 --resume"),

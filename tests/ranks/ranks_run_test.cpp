@@ -104,6 +104,20 @@ TEST_F(RanksRun, OfDividedWeightsIsTheRunOfOneProcess) {
   }
 }
 
+TEST_F(RanksRun, OfAModelWithBlocksIsTheRunOfOneProcess) {
+  const auto train_blocks = [&](int ranks, const std::string& name, const std::string& options) {
+    return test::run_command(
+        command("-n " + std::to_string(ranks) + " drift train blocks.toml --steps 2 --out " + name + " " + options));
+  };
+  ASSERT_EQ(train_blocks(1, "one", "").status, 0);
+  for (const std::string shard : {"none", "optimizer", "gradients", "parameters"}) {
+    SCOPED_TRACE(shard);
+    const auto two = train_blocks(2, shard, "--set distributed.shard=" + shard);
+    ASSERT_EQ(two.status, 0) << two.error;
+    expect_same_run(shard, "one");
+  }
+}
+
 // A reference policy that moves is divided as the policy is, and saved in pieces.
 TEST_F(RanksRun, OfDividedWeightsHasADividedReferencePolicy) {
   const std::string kl = "--set algorithm.loss.beta=0.1 --set reference.policy=ema --set reference.sync_steps=1 ";

@@ -85,7 +85,18 @@ void make_base_checkpoint() {
 
 fs::path base_checkpoint() { return fs::canonical(base_run() / "checkpoints/last"); }
 
-TrainingRuns::TrainingRuns() { write_file(path() / "run.toml", toml(base_checkpoint()) + kTrain); }
+TrainingRuns::TrainingRuns() {
+  write_file(path() / "run.toml", toml(base_checkpoint()) + kTrain);
+  write_file(path() / "blocks.toml", R"(extends = ["run.toml"]
+[model]
+name = "sdar"
+path = ")" + (source_dir() / "assets/sudoku-sdar").string() +
+                                         R"("
+[rollout]
+block = 4
+temperature = 2.0
+)");
+}
 
 std::vector<nlohmann::json> TrainingRuns::metrics_in(const std::string& run) const { return metrics_of(path(run)); }
 

@@ -14,7 +14,7 @@ std::filesystem::path base_checkpoint();
 void make_base_checkpoint();
 
 /// A folder with run.toml: two prompts of four responses a step, a checkpoint after every step. Options come behind
-/// `drift train run.toml --out NAME`, and win.
+/// `drift train run.toml --out NAME`, and win. blocks.toml is the same of a model with blocks.
 class TrainingRuns : public ProgramFolder {
  public:
   TrainingRuns();

@@ -19,7 +19,8 @@ class StreamedModel : public testing::TestWithParam<std::tuple<std::string, std:
  protected:
   RunConfig config() const {
     const auto& [family, type] = GetParam();
-    const auto folder = test::source_dir() / "tests/golden/data/ckpt" / (family + "_a");
+    const std::string set = family == "sdar" ? "block" : "data";
+    const auto folder = test::source_dir() / "tests/golden" / set / "ckpt" / (family + "_a");
     const std::vector<ConfigOverride> all{{"", "model.path", folder.string(), /*literal=*/true},
                                           {"", "model.name", family, /*literal=*/true},
                                           {"", "model.dtype", type, /*literal=*/true}};
@@ -29,7 +30,7 @@ class StreamedModel : public testing::TestWithParam<std::tuple<std::string, std:
   RunHost& host() const { return test::host_of(registry()); }
 
   static at::Tensor some_tokens(std::int64_t sequences) {
-    return (at::arange(sequences * 29, at::kLong) * 37 + 11).remainder(200).view({sequences, 29});
+    return (at::arange(sequences * 29, at::kLong) * 37 + 11).remainder(140).view({sequences, 29});
   }
 
   const at::NoGradGuard no_gradient_;
@@ -78,7 +79,8 @@ TEST_P(StreamedModel, WorkersDoNotDisturbEachOther) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backbones, StreamedModel,
-                         testing::Combine(testing::Values("llada", "dream"), testing::Values("float32", "bfloat16")),
+                         testing::Combine(testing::Values("llada", "dream", "sdar"),
+                                          testing::Values("float32", "bfloat16")),
                          [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
 }  // namespace drift::streamed_model_test
