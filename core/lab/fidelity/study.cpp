@@ -18,7 +18,7 @@ std::vector<StudyRow> study_estimator(const StudySubject& subject, const StudySe
     const auto responses = subject.decoder->write(settings.group_size, rollout, draw);
     const auto reward_B = subject.reward.index_select(0, subject.space->number_B(responses.tokens_BL));
     const auto advantage_B = subject.advantages(reward_B);
-    steps = std::max(steps, responses.forwards_B.max().item<std::int64_t>());
+    steps = std::max(steps, responses.step_BL.max().item<std::int64_t>() + 1);
     const auto written = responses.forwards_B.sum().item<double>();
     const auto means = subject.estimator->means(responses, advantage_B, masking, draw, settings.views);
     for (std::size_t k = 0; k < means.size(); ++k) {
