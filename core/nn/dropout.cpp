@@ -63,9 +63,10 @@ void drop(const at::Tensor& x_MI, const at::Tensor& key_M, std::uint64_t stream,
 
 }  // namespace
 
-at::Tensor token_keys(const at::Tensor& row_key_B, std::int64_t sequence) {
-  const auto from_end_S = sequence - at::arange(sequence, row_key_B.options());
-  return mixed(row_key_B.unsqueeze(1) + from_end_S * as_signed(kSplitMixStep)).reshape({-1});
+at::Tensor token_keys(const at::Tensor& row_key_B, std::int64_t sequence, PaddedOn side) {
+  const auto place_S = at::arange(sequence, row_key_B.options());
+  const auto number_S = side == PaddedOn::kLeft ? sequence - place_S : place_S + 1;
+  return mixed(row_key_B.unsqueeze(1) + number_S * as_signed(kSplitMixStep)).reshape({-1});
 }
 
 at::Tensor dropped(const at::Tensor& x_MI, const at::Tensor& key_M, std::uint64_t stream, double share) {

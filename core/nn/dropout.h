@@ -8,9 +8,12 @@
 
 namespace drift::nn {
 
-/// One key for each token of rows with these keys (int64 [B]): [B * S]. A token counts from its row's end, so that
-/// padding on the left changes nothing.
-at::Tensor token_keys(const at::Tensor& row_key_B, std::int64_t sequence);
+/// Where rows of a batch are padded to its width.
+enum class PaddedOn { kLeft, kRight };
+
+/// One key for each token of rows with these keys (int64 [B]): [B * S]. A token counts from the other end of its row,
+/// so that padding changes nothing.
+at::Tensor token_keys(const at::Tensor& row_key_B, std::int64_t sequence, PaddedOn side = PaddedOn::kLeft);
 
 /// x [M, I] with a share of its elements 0 and the others divided by 1 - share, so that the expectation stays. Which
 /// ones is a function of the token's key, the stream and the element's place in its row; never of the batch, the device

@@ -48,7 +48,10 @@ AdapterUse adapter_use(const ForwardInput& input, at::ScalarType type) {
     const auto adapted_B = input.adapted_B.to(input.tokens_BS.device(), type);
     if (use.on) use.adapted_M1 = adapted_B.unsqueeze(1).expand({rows, sequence}).reshape({-1, 1});
   }
-  if (input.dropout_key_B.defined()) use.dropout_key_M = token_keys(input.dropout_key_B, sequence);
+  if (input.dropout_key_B.defined()) {
+    const auto side = input.copy_BS.defined() ? PaddedOn::kRight : PaddedOn::kLeft;  // rows of noisy blocks differ
+    use.dropout_key_M = token_keys(input.dropout_key_B, sequence, side);
+  }
   return use;
 }
 

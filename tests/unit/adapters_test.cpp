@@ -73,9 +73,10 @@ class AdaptedModel : public testing::TestWithParam<std::string> {
   }
 
   std::filesystem::path checkpoint() const {
-    return test::source_dir() / "tests/golden/data/ckpt" / (GetParam() + "_a");
+    const std::string set = GetParam() == "sdar" ? "block" : "data";
+    return test::source_dir() / "tests/golden" / set / "ckpt" / (GetParam() + "_a");
   }
-  static at::Tensor tokens() { return (at::arange(40, at::kLong) * 37 + 11).remainder(200).view({2, 20}); }
+  static at::Tensor tokens() { return (at::arange(40, at::kLong) * 37 + 11).remainder(140).view({2, 20}); }
   at::Tensor hidden(const Model& model) const {
     const at::NoGradGuard no_gradient;
     return model.forward({tokens(), {}, {}});
@@ -240,8 +241,8 @@ TEST_P(Update, ScoringWithoutGradientsLeavesNothingOut) {
   EXPECT_TRUE(at::equal(scores(*model_), scores(*model_)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, AdaptedModel, testing::Values("llada", "dream"));
-INSTANTIATE_TEST_SUITE_P(Families, Update, testing::Values("llada", "dream"));
+INSTANTIATE_TEST_SUITE_P(Families, AdaptedModel, testing::Values("llada", "dream", "sdar"));
+INSTANTIATE_TEST_SUITE_P(Families, Update, testing::Values("llada", "dream", "sdar"));
 
 class SavedAdapter : public testing::Test {
  protected:
