@@ -146,6 +146,9 @@ TEST(Dropout, IsAFunctionOfTheTokenAndTheStream) {
   EXPECT_FALSE(at::equal(out, dropped(ones, keys, 2, 0.5)));          // another projection
   // Padding on the left moves no mask: places count from the end.
   EXPECT_TRUE(at::equal(token_keys(at::tensor({11}, at::kLong), 5).narrow(0, 3, 2), keys.narrow(0, 0, 2)));
+  const auto padded_on_the_right = token_keys(at::tensor({11}, at::kLong), 5, PaddedOn::kRight);
+  EXPECT_TRUE(
+      at::equal(padded_on_the_right.narrow(0, 0, 2), token_keys(at::tensor({11}, at::kLong), 2, PaddedOn::kRight)));
 }
 
 // The CPU's loops and what runs on other devices draw the same masks.
