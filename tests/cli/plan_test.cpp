@@ -76,6 +76,23 @@ TEST_F(Plan, TakesEveryStrategy) {
   EXPECT_THAT(prompts[0]["prompt_masked"], ElementsAre(0, 1));
 }
 
+// What an evaluation keeps of a model with blocks: each view masks what was committed from its state on, in every
+// block.
+TEST_F(Plan, OfAModelWithBlocksHasAStateOfEachBlock) {
+  const std::string sdar = source("assets/sudoku-sdar"), run = source("configs/sudoku-blocks.toml");
+  ASSERT_THAT(drift("eval " + sdar + " --config " + run +
+                    " --set evaluation.items=2 --set evaluation.trajectories=true --out kept"),
+              prints());
+  const auto drawn = views(drift("plan " + run + " --trajectories kept/responses/sudoku-20.jsonl --json"));
+  ASSERT_EQ(drawn.size(), 4u) << "k";
+  std::set<int> blocks;
+  for (const auto& view : drawn) {
+    EXPECT_FALSE(view["committed"].empty());
+    for (const auto& position : view["committed"]) blocks.insert((21 + position.get<int>()) / 4);
+  }
+  EXPECT_EQ(blocks.size(), 5u) << "19 tokens behind a prompt of 21";
+}
+
 TEST_F(Plan, ShowsTheWeightsOfTokens) {
   const auto drawn = views(plan("--json --algorithm ebpo"));
   const double masks = static_cast<double>(drawn[0]["scored"].size());
