@@ -11,8 +11,12 @@ from pathlib import Path
 # not compared.
 #   RENAMED = {"settings": {"train.views_per_update": "train.views_per_pass"},
 #              "metrics.jsonl": {"rollout_gap": None, "seconds": "time"}}
-RENAMED = {"settings": {"rollout.quirks": None,  # the name of a program; now a list, which is empty
-                        "run.bfloat16_products": None}}  # BASE has no such setting
+# BASE has no such settings.
+NEW = ["rollout.block_steps", "rollout.above_threshold", "rollout.append", "rollout.small_block",
+       "rollout.small_block_cache", "rollout.stop_ids", "rollout.stop_at_once", "model.mask_id", "model.description",
+       "prompt.enable_thinking", "pretrain.noise", "pretrain.maximum_mask_ratio", "pretrain.mask_prompts",
+       "pretrain.packed_length", "algorithm.masking.blocks_from"]
+RENAMED = {"settings": {name: None for name in NEW}}
 
 # A key with one of these words is a time, a memory, a path or a version, or a checksum of such values.
 NOT_COMPARED = re.compile(r"(^|[./ _])(seconds|tokens_per_second|rank_idle\w*|peak_memory_mib|files|checksum|folder|"

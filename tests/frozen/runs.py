@@ -26,8 +26,6 @@ SETTINGS = {
     "train.memory_budget_mib": 1024,
     "evaluation.items": 8, "evaluation.every": 2, "evaluation.rollout.temperature": 0.0,
 }
-# Of the present tree alone, by runs: what makes it compute as BASE does.
-AS_BASE = {"bfloat16": {"run.bfloat16_products": "widened"}}
 ADAPTER = {"adapter.kind": "lora", "adapter.rank": 4, "adapter.alpha": 8, "adapter.dropout": 0.1}
 
 
@@ -53,8 +51,7 @@ class Side:
 
     def write_settings(self, run, settings):
         named = settings if self.name == "BASE" else renamed("settings", settings)
-        as_base = {} if self.name == "BASE" else AS_BASE.get(run, {})
-        values = {**named, **as_base, **self.changes}
+        values = {**named, **self.changes}
         lines = [f"{key} = {json.dumps(value)}\n" for key, value in values.items() if value is not None]
         (self.folder / f"{run}.toml").write_text("".join(lines))
 

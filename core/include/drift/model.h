@@ -49,7 +49,7 @@ struct ChatFormat {
   std::string system_suffix = {};  ///< after the text of a system turn, but for default_system
   std::string no_thinking = {};    ///< after reply_begin for a reply without thinking; empty: it cannot be asked for
   Reserved<std::string, 1> reserved_texts = {};
-  std::int64_t drops_thinking = 0;  ///< 1: an earlier reply begins behind its last </think> and the line breaks there
+  std::int64_t drops_thinking = 0;  ///< 1: earlier replies begin behind their thinking and the line breaks after it
   Reserved<std::int64_t, 1> reserved_numbers = {};
 };
 
