@@ -79,6 +79,20 @@ TEST_F(ShippedConfigs, ThePapersRuns) {
   }
 }
 
+TEST_F(ShippedConfigs, RunsOfModelsWithBlocks) {
+  test::write_file(folder_.path() / "illada-8b/config.json", R"({"model_type": "illada"})");
+  const std::string sdar = (test::source_dir() / "assets/shapes/sdar-8b").string();
+  for (const std::string& name : stems("blocks")) {
+    const bool has_blocks = !name.starts_with("illada");
+    const RunConfig config = resolve(test::source_dir() / "configs/blocks" / (name + ".toml"),
+                                     has_blocks ? sdar : "illada-8b", ConfigPurpose::kTrain);
+    if (!config.has("rollout")) continue;
+    EXPECT_EQ(config.section("rollout").get<std::int64_t>("block") == 4, has_blocks) << name;
+    EXPECT_EQ(config.get<PromptSettings>().format, has_blocks ? "chat" : "none") << name;
+    EXPECT_NO_THROW(create_component<Rollout>(test::host_of(test::all_plugins()), config, "rollout")) << name;
+  }
+}
+
 /// Plans a sweep as `drift sweep` does, without the plugins' files.
 SweepPlan plan_of(const fs::path& file) {
   SweepFile sweep = read_sweep_file(file, {});
