@@ -40,6 +40,7 @@ def device_runs():
     def add(name, changes, do=train, like="rldf-llada"):
         runs[name] = (do, {**runs[like][1], **changes})
 
+    add("bfloat16", {"run.bfloat16_products": "widened"}, like="bfloat16")  # which every processor has
     add("adapters-without-dropout", {"adapter.dropout": 0.0}, like="adapters")
     add("offload-optimizer", {"train.offload": "optimizer", "train.steps": 2})
     add("clipped", {"train.gradient_clip": 0.1})
