@@ -12,6 +12,7 @@
 #include <drift/mask_plan.h>
 #include <drift/masking_strategy.h>
 #include <drift/model.h>
+#include <drift/nearest.h>
 #include <drift/parallel.h>
 #include <drift/params.h>
 #include <drift/plan_builder.h>
@@ -44,7 +45,8 @@ DRIFT_API void values(ModelTraits&, ChatFormat&, ModelConfig&, CacheWindow&, For
 
 DRIFT_API void helpers(Responses&, PlanBuilder&, RatioClip&, KlTerm&, LossNorm&) {}
 
-DRIFT_API void enumerations(PredictionRow, PlanRefresh, Coupling, RewardStatus, Confidence, KlEstimator, CommitBy) {}
+DRIFT_API void enumerations(PredictionRow, BlockOrigin, FirstOfBlock, PlanRefresh, Coupling, RewardStatus, Confidence,
+                            KlEstimator, CommitBy) {}
 
 DRIFT_API void declarations(Parameters&, Parameter&, AllowedValues&, Parameter::Value&, Registry&, ComponentEntry&,
                             ComponentFactory, ComponentDeclaration&, ReadDeclaration, Algorithm&, AlgorithmPreset&) {}

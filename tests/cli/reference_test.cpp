@@ -65,7 +65,8 @@ TEST(Reference, SectionsMetricsAndPluginsAreExplainedToo) {
               AllOf(HasSubstr("[rollout]  how responses are written"), HasSubstr("rollout `block`: ")));
   EXPECT_THAT(help("loss/clip_fraction"), HasSubstr("in     metrics.jsonl of a run\n"));
   EXPECT_THAT(help("rldf"), HasSubstr("algorithm `rldf`"));
-  EXPECT_THAT(help("algorithm.name"), ContainsRegex("\n  one of +agrpo, bgpo, coupled_grpo, d1, d2, espo, "));
+  EXPECT_THAT(help("algorithm.name"),
+              ContainsRegex("\n  one of +agrpo, bgpo, cj_grpo, coupled_grpo, d1, d2, dipo, ebpo, espo, "));
   EXPECT_THAT(help("train"), HasSubstr("keys of [train] in a run's file: drift config docs train\n"));
   EXPECT_THAT(help("reward"), HasSubstr("reward: mean over all responses of the rollout")) << "also a metric";
 }

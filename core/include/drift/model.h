@@ -71,10 +71,10 @@ struct ModelTraits {
   /// Half-open ranges of ids that a response must never contain, including the mask id.
   std::vector<std::pair<std::int64_t, std::int64_t>> forbidden_output_ids;
   std::vector<ChatFormat> chat_formats;  ///< the first is the authors' format; empty: a model without turns
+  Reserved<std::string, 4> reserved_texts = {};
   /// Tokens of a block of a model with block attention, which sees its own block and those before it; blocks count from
   /// a text's first token. 0: every token sees all of them.
   std::int64_t block_size = 0;
-  Reserved<std::string, 4> reserved_texts = {};
   Reserved<std::int64_t, 3> reserved_numbers = {};
 };
 

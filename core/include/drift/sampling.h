@@ -47,7 +47,6 @@ struct SamplingOptions {
   ConfidenceOf confidence_of = ConfidenceOf::kLogits;
   /// Not 0: top_p is of the distribution that top_k leaves, as in decoders of block-diffusion models; 0: the other way
   /// round.
-  /// round.
   std::int64_t top_k_first = 0;
   Reserved<std::int64_t, 2> reserved_numbers = {};
 };
