@@ -285,12 +285,7 @@ void run(int count, char** arguments) {
     std::printf("%s, %s, %s, %d threads, %d rounds; seconds of Drift and the original, medians\n", shape.c_str(),
                 type.c_str(), settings.device.c_str(), settings.threads, settings.rounds);
     const auto side = [&](const std::string& name) {
-      auto list = settings.arguments(name, shape, type);
-      list.insert(list.end(), {"--length", std::to_string(settings.length)});
-      // Any setting of the user's own leaves the allocator as it is; this one changes nothing.
-      return std::make_unique<Counterpart>(list, name == "plain"
-                                                     ? std::vector<std::string>{"GLIBC_TUNABLES=glibc.malloc.perturb=0"}
-                                                     : std::vector<std::string>{});
+      return settings.side(name, shape, type, {"--length", std::to_string(settings.length)});
     };
     const auto drift = side("drift");
     const auto plain = settings.drift_only ? nullptr : side("plain");

@@ -61,6 +61,15 @@ std::vector<std::string> Comparison::arguments(const std::string& side, const st
   return list;
 }
 
+std::unique_ptr<Counterpart> Comparison::side(const std::string& name, const std::string& shape,
+                                              const std::string& type, const std::vector<std::string>& more) const {
+  auto list = arguments(name, shape, type);
+  list.insert(list.end(), more.begin(), more.end());
+  return std::make_unique<Counterpart>(list, name == "plain"
+                                                 ? std::vector<std::string>{"GLIBC_TUNABLES=glibc.malloc.perturb=0"}
+                                                 : std::vector<std::string>{});
+}
+
 void Comparison::write(const nlohmann::json& result) const {
   if (!json.empty()) std::ofstream(json, std::ios::app) << result.dump() << "\n";
 }

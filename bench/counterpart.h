@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,10 @@ struct Comparison {
   void add_to(boost::program_options::options_description& known);
   /// Options of the child that is one side of one case.
   std::vector<std::string> arguments(const std::string& side, const std::string& shape, const std::string& type) const;
+  /// That child, with `more` arguments. The original's has the allocator as it is: any setting of the user's own leaves
+  /// it so, and the one that is made changes nothing.
+  std::unique_ptr<Counterpart> side(const std::string& name, const std::string& shape, const std::string& type,
+                                    const std::vector<std::string>& more) const;
   /// Adds a case to the file, if there is to be one.
   void write(const nlohmann::json& result) const;
   /// Of a child.

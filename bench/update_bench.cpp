@@ -287,14 +287,9 @@ void run(int count, char** arguments) {
                   static_cast<long long>(size.inner), static_cast<long long>(size.vocabulary), settings.device.c_str(),
                   settings.threads);
       const auto side = [&](const std::string& name) {
-        auto list = settings.arguments(name, shape, type);
-        for (const auto& word : {std::string("--memory-budget-mib"), std::to_string(settings.memory_budget_mib),
-                                 std::string("--gradients"), gradients.string()})
-          list.push_back(word);
-        // Any setting of the user's own leaves the allocator as it is; this one changes nothing.
-        return std::make_unique<Counterpart>(
-            list, name == "plain" ? std::vector<std::string>{"GLIBC_TUNABLES=glibc.malloc.perturb=0"}
-                                  : std::vector<std::string>{});
+        return settings.side(
+            name, shape, type,
+            {"--memory-budget-mib", std::to_string(settings.memory_budget_mib), "--gradients", gradients.string()});
       };
       const auto drift = side("drift");
       const auto plain = settings.drift_only ? nullptr : side("plain");
