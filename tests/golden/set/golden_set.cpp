@@ -1,7 +1,10 @@
 #include "tests/golden/set/golden_set.h"
 
 #include "tests/support/golden_backbones.h"
+#include "tests/support/plugins.h"
 #include "tests/support/support.h"
+
+#include <core/nn/known_models.h>
 
 #include <gtest/gtest.h>
 
@@ -29,14 +32,8 @@ const nlohmann::json& GoldenCase::numbers() const {
 }
 
 std::string GoldenCase::plugin() const {
-  const auto config = read_json(checkpoint() / "config.json");
-  const std::string type = config.at("model_type");
-  const std::map<std::string, std::string> plugins = {
-      {"Dream", config.contains("block_size") ? "dreamreasoner" : "dream"},
-      {"Fast_dLLM_Qwen", "fast_dllm_v2"},
-      {"llada2_moe", "llada2"}};
-  const auto found = plugins.find(type);
-  return found == plugins.end() ? type : found->second;
+  static_cast<void>(all_plugins());  // whose descriptions are asked
+  return nn::models_that_take(read_file(checkpoint() / "config.json")).at(0);
 }
 
 std::unique_ptr<Model> GoldenCase::model() const {
