@@ -12,12 +12,21 @@
 #include <drift/model.h>
 #include <drift/trajectories.h>
 
-#include <core/update/row_target.h>
-
 #include <cstdint>
 #include <vector>
 
 namespace drift {
+
+/// Views of a plan, by number.
+using Views = std::vector<std::int64_t>;
+
+/// A position that is scored in a row.
+struct RowTarget {
+  /// Of the response; in rows of a model with blocks, of the row: that of the hidden state which predicts the token.
+  std::int64_t position;
+  std::int64_t token;
+  std::int64_t flat;  ///< v * L + position of the v-th of the views: where the log-probability belongs
+};
 
 /// One response's text, prompt and response without the prompt's padding, and the blocks that its positions are in.
 struct BlockText {

@@ -9,7 +9,6 @@
 
 #include <core/kernels/linear_log_softmax.h>
 #include <core/update/block_rows.h>
-#include <core/update/row_target.h>
 
 #include <ATen/core/Tensor.h>
 
