@@ -74,7 +74,8 @@ TEST(Presets, HaveAFixtureEachAndEveryFixtureHasItsPreset) {
   std::set<fs::path> expected, found;
   for (const Checked& preset : all_presets()) expected.insert(fixture_of(preset));
   for (const auto& file : fs::recursive_directory_iterator(kFixtures)) {
-    if (file.is_regular_file() && file.path().parent_path().filename() != "bases") found.insert(file.path());
+    const auto folder = file.path().parent_path().filename();  // supervised: supervised_presets_test.cpp
+    if (file.is_regular_file() && folder != "bases" && folder != "supervised") found.insert(file.path());
   }
   EXPECT_EQ(found, expected);
 }

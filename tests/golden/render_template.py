@@ -4,9 +4,9 @@
     tests/golden/render_template.py TEMPLATE.jinja < CONVERSATION.json
 
 The conversation is {"messages": [{"role", "content"}, …], and what else the template reads}. The test reads the templates
-from data/templates: qwen2.5.jinja, qwen3.jinja, llada.jinja and sdar.jinja, each the text of `chat_template` in the
-tokenizer_config.json (or the chat_template.jinja) of Qwen/Qwen2.5-7B-Instruct, Qwen/Qwen3-8B, GSAI-ML/LLaDA-8B-Instruct
-and JetLM/SDAR-4B-Chat. They are others' work and not part of this tree.
+from data/templates. scripts/fetch_data brings qwen2.5.jinja and qwen3.jinja; llada.jinja and sdar.jinja are to be put
+there by hand: the text of `chat_template` in the tokenizer_config.json (or the chat_template.jinja) of
+GSAI-ML/LLaDA-8B-Instruct and JetLM/SDAR-4B-Chat. They are others' work and not part of this tree.
 """
 import json
 import sys
