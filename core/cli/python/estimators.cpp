@@ -1,0 +1,155 @@
+// Losses, masking strategies, advantages and the LM head, on tensors of Python.
+
+#include <core/boundary/checked.h>
+#include <core/cli/python/module.h>
+#include <core/cli/python/structures.h>
+#include <core/config/run_settings.h>
+#include <core/config/training_settings.h>
+#include <core/kernels/linear_log_softmax.h>
+#include <core/train/advantage.h>
+
+#include <drift/loss_estimator.h>
+#include <drift/masking_strategy.h>
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <tuple>
+
+namespace drift::python {
+namespace {
+
+// ---- losses ----
+
+Object make_loss(const Object& given) { return held(std::shared_ptr(component_in<LossEstimator>(given[0], given[1]))); }
+
+/// What the loss needs besides the current log-probabilities, and what it couples.
+Object loss_facts(const Object& given) {
+  const auto& loss = holding_a<LossEstimator>(given[0]);
+  const LossNeeds needs = checked_needs(loss);
+  return tuple({integer(static_cast<std::int64_t>(checked_coupling(loss))), boolean(needs.old),
+                boolean(needs.reference), boolean(needs.entropy), boolean(needs.token_weights)});
+}
+
+LossInput loss_input_in(const Object& plan, const Object& fields, const Object& totals) {
+  LossInput input;
+  input.plan = plan_in(plan);
+  std::int64_t next = 0;
+  for (at::Tensor* tensor :
+       {&input.log_probs.current_FL, &input.log_probs.old_FL, &input.log_probs.reference_FL,
+        &input.log_probs.entropy_FL, &input.log_probs.reference_entropy_FL, &input.advantage_B, &input.valid_BL,
+        &input.scored_B, &input.advantage_BL})
+    *tensor = unwrapped(fields[next++]);
+  next = 0;
+  for (std::int64_t* number : {&input.totals.responses, &input.totals.group_size, &input.totals.terms,
+                               &input.totals.targets, &input.totals.optimizer_steps, &input.totals.views})
+    *number = totals[next++].integer();
+  return input;
+}
+
+/// (loss, plan, fields of LossInput, totals) → (value, ((name, sum, count), …)).
+Object evaluate_loss(const Object& given) {
+  const auto& loss = holding_a<LossEstimator>(given[0]);
+  const LossInput input = loss_input_in(given[1], given[2], given[3]);
+  Loss value;
+  {
+    const WithoutGil released;
+    value = checked_loss(loss, input);
+  }
+  std::vector<Object> metrics;
+  for (const LossMetric& metric : value.metrics)
+    metrics.push_back(tuple({text(metric.name), wrapped(metric.sum), wrapped(metric.count)}));
+  return tuple({wrapped(value.value), tuple(std::move(metrics))});
+}
+
+// ---- masking strategies ----
+
+Object make_masking(const Object& given) {
+  return held(std::shared_ptr(component_in<MaskingStrategy>(given[0], given[1])));
+}
+
+Object masking_refresh(const Object& given) {
+  return integer(static_cast<std::int64_t>(checked_refresh(holding_a<MaskingStrategy>(given[0]))));
+}
+
+/// (strategy, trajectories, (seed, step, inner iteration, end, padding, block), response numbers, end tokens) → plan.
+Object draw_plan(const Object& given) {
+  const auto& strategy = holding_a<MaskingStrategy>(given[0]);
+  const Trajectories trajectories = trajectories_in(given[1]);
+  MaskingInput input;
+  input.trajectories = &trajectories;
+  input.random = RandomStream(static_cast<std::uint64_t>(given[2][0].integer()), "train").child("masking");
+  std::int64_t next = 1;
+  for (std::int64_t* number : {&input.step, &input.inner_iteration, &input.end_id, &input.pad_id, &input.block_size})
+    *number = given[2][next++].integer();
+  input.response_number_B = unwrapped(given[3]);
+  input.end_ids_E = unwrapped(given[4]);
+  MaskPlan plan;
+  {
+    const WithoutGil released;
+    plan = checked_plan(strategy, input);
+  }
+  return fields_of(plan);
+}
+
+// ---- advantages and the head ----
+
+/// (rewards, group size, settings of [advantage]) → advantages.
+Object compute_advantages(const Object& given) {
+  const auto declared = declared_keys<AdvantageSettings>();
+  const auto settings = settings_from<AdvantageSettings>(Parameters(declared, values_in(given[2])));
+  return wrapped(advantages(unwrapped(given[0]), given[1].integer(), settings));
+}
+
+/// The logits of a forward, kept for its backward.
+struct Head {
+  kernels::LinearLogSoftmax softmax;
+  at::Tensor weight_VH;
+};
+
+/// (hidden [N, H], weight [V, H], token [N], whether a backward follows) → (log-probabilities [N], head).
+Object forward_head(const Object& given) {
+  const at::Tensor hidden_NH = unwrapped(given[0]).detach(), weight_VH = unwrapped(given[1]).detach();
+  const kernels::TokenTargets targets{at::arange(hidden_NH.size(0), hidden_NH.options().dtype(at::kLong)),
+                                      unwrapped(given[2])};
+  const bool keep = given[3].boolean();
+  const auto head = std::make_shared<Head>(Head{kernels::LinearLogSoftmax(weight_VH), weight_VH});
+  kernels::TokenScores scores;
+  {
+    const WithoutGil released;
+    scores = keep ? head->softmax.forward(hidden_NH, targets, false) : head->softmax.score(hidden_NH, targets, false);
+  }
+  return tuple({wrapped(scores.logprob_E), keep ? held(head) : none()});
+}
+
+/// (head, gradient of the log-probabilities, whether the weight is trained) → (gradients of hidden and weight).
+Object backward_head(const Object& given) {
+  Head& head = holding_a<Head>(given[0]);
+  const at::Tensor gradient_E = unwrapped(given[1]).contiguous();
+  at::Tensor weight_gradient_VH, hidden_gradient_NH;
+  if (given[2].boolean()) {
+    const auto type = head.weight_VH.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    weight_gradient_VH = at::zeros_like(head.weight_VH, head.weight_VH.options().dtype(type));
+  }
+  {
+    const WithoutGil released;
+    hidden_gradient_NH = head.softmax.backward(gradient_E, {}, weight_gradient_VH, /*overwrite=*/true);
+  }
+  return tuple({wrapped(hidden_gradient_NH), wrapped(weight_gradient_VH)});
+}
+
+}  // namespace
+
+std::vector<ModuleFunction> estimator_functions() {
+  return {{"make_loss", make_loss},
+          {"loss_facts", loss_facts},
+          {"evaluate_loss", evaluate_loss},
+          {"make_masking", make_masking},
+          {"masking_refresh", masking_refresh},
+          {"draw_plan", draw_plan},
+          {"advantages", compute_advantages},
+          {"forward_head", forward_head},
+          {"backward_head", backward_head}};
+}
+
+}  // namespace drift::python

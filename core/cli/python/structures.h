@@ -1,0 +1,18 @@
+#pragma once
+
+// Plans and trajectories as tuples of their fields, in the order that sdk/python/drift_rl/_core.py writes them.
+
+#include <core/python/object.h>
+
+#include <drift/mask_plan.h>
+#include <drift/trajectories.h>
+
+namespace drift::python {
+
+Object fields_of(const MaskPlan& plan);
+MaskPlan plan_in(const Object& fields);
+
+Object fields_of(const Trajectories& trajectories);
+Trajectories trajectories_in(const Object& fields);
+
+}  // namespace drift::python

@@ -1,0 +1,47 @@
+"""The LM head as a function of autograd."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from drift import Error
+from torch import Tensor
+
+from . import _core
+
+
+class _LinearLogSoftmax(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, hidden_NH: Tensor, head_VH: Tensor, target_N: Tensor) -> Tensor:
+        keep = any(context.needs_input_grad[:2])
+        logprob_N, context.head = _core.call("forward_head", hidden_NH, head_VH, target_N, keep)
+        context.types = hidden_NH.dtype, head_VH.dtype
+        return logprob_N
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(context: Any, gradient_N: Tensor) -> tuple[Any, Any, None]:
+        if context.head is None:
+            raise Error("the gradient of linear_log_softmax was asked for twice", "its logits are kept for one backward")
+        made = _core.call("backward_head", context.head, gradient_N, context.needs_input_grad[1])
+        context.head = None
+        hidden_NH, head_VH = (g if g is None else g.to(kind) for g, kind in zip(made, context.types))
+        return hidden_NH, head_VH, None
+
+
+def apply(hidden: Tensor, head: Tensor, targets: Tensor) -> Tensor:
+    if hidden.shape[:-1] != targets.shape or head.dim() != 2 or hidden.shape[-1] != head.shape[1]:
+        shapes = f"hidden {list(hidden.shape)}, head {list(head.shape)}, targets {list(targets.shape)}"
+        raise Error(f"the shapes do not fit together: {shapes}", "hidden [..., H], head [V, H], targets [...]")
+    if hidden.dtype != head.dtype or not hidden.dtype.is_floating_point or targets.dtype != torch.int64:
+        types = f"hidden {hidden.dtype}, head {head.dtype}, targets {targets.dtype}"
+        raise Error(f"the types do not fit together: {types}", "hidden and head of one floating type, targets of int64")
+    if len({hidden.device, head.device, targets.device}) > 1:
+        raise Error(f"hidden is on {hidden.device}, head on {head.device}, targets on {targets.device}")
+    if targets.numel() == 0:
+        return hidden.new_zeros(targets.shape).float() + 0 * hidden.sum()
+    if bool(((targets < 0) | (targets >= head.shape[0])).any()):
+        raise Error(f"a target is outside the vocabulary of {head.shape[0]} tokens")
+    rows = hidden.reshape(-1, hidden.shape[-1]).contiguous()
+    return _LinearLogSoftmax.apply(rows, head.contiguous(), targets.reshape(-1).contiguous()).view(targets.shape)

@@ -1,0 +1,254 @@
+"""A checkpoint in this process, and Drift's decoders on a torch function of one's own."""
+
+from __future__ import annotations
+
+import html
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union
+
+from drift import Error
+
+from . import _core
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Prompt = Union[str, Sequence[int]]
+Forward = Callable[["Tensor"], "Tensor"]
+
+
+@dataclass(repr=False)
+class Responses:
+    """What a rollout wrote: B responses of L positions, on the CPU. The responses to a prompt are adjacent."""
+
+    tokens: "Tensor"  # [B, L] int64
+    valid: "Tensor"  # [B, L] bool: up to the response's end, without padding
+    steps: "Tensor"  # [B, L] int32: the forward, from 0, that committed the position; -1: none
+    logprobs: "Tensor"  # [B, L] float32: of the token when it was committed, temperature 1
+    forwards: "Tensor"  # [B] int64: that the response took part in
+    prompts: "Tensor"  # [B, P] int64, padded on the left
+    prompt_mask: "Tensor"  # [B, P] bool, true: a real token
+    groups: "Tensor"  # [B] int64: number of the prompt
+    texts: list[str] = field(default_factory=list)  # without special tokens; empty where there is no tokenizer
+    pieces: list[list[str]] = field(default_factory=list)  # the text of each token, likewise
+
+    @property
+    def confidences(self) -> "Tensor":
+        """[B, L]: the probability of each token when it was committed."""
+        return self.logprobs.exp()
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __repr__(self) -> str:
+        return f"Responses({len(self)} of {self.tokens.shape[1]} positions, forwards {self.forwards.tolist()})"
+
+    def __str__(self) -> str:
+        return "\n".join(self.texts) if self.texts else repr(self)
+
+    def _repr_html_(self) -> str:
+        """For a notebook: each response, its tokens from dark to light in the order in which they were committed."""
+        rows = []
+        for b in range(min(len(self), 8)):
+            last = max(1, int(self.forwards[b]) - 1)
+            spans = []
+            for i, token in enumerate(self.tokens[b].tolist()):
+                step = int(self.steps[b, i])
+                text = self.pieces[b][i] if self.pieces else str(token) + " "
+                shade = 35 + round(55 * max(step, 0) / last)
+                title = f"step {step}, p = {float(self.confidences[b, i]):.3f}" if step >= 0 else "never committed"
+                spans.append(
+                    f'<span title="{title}" style="background:hsl(210 60% {shade}%);'
+                    f'color:{"white" if shade < 60 else "black"}">{html.escape(text)}</span>'
+                )
+            rows.append(f'<p style="white-space:pre-wrap;font-family:monospace">{"".join(spans)}</p>')
+        more = f"<p>and {len(self) - 8} more</p>" if len(self) > 8 else ""
+        return "".join(rows) + more
+
+
+def _responses(fields: tuple[Any, ...]) -> Responses:
+    made = _core.trajectories_of(fields)
+    return Responses(
+        tokens=made.tokens_BL,
+        valid=made.valid_BL,
+        steps=made.step_BL,
+        logprobs=made.commit_logprob_BL,
+        forwards=made.forwards_B,
+        prompts=made.prompt_tokens_BP,
+        prompt_mask=made.prompt_mask_BP,
+        groups=made.group_B,
+    )
+
+
+class Tokenizer:
+    """The tokenizer of a checkpoint."""
+
+    def __init__(self, checkpoint: Any):
+        self._checkpoint = checkpoint
+
+    def encode(self, text: str) -> list[int]:
+        return list(_core.call("encode", self._checkpoint, text))
+
+    def decode(self, ids: Sequence[int], skip_special: bool = False) -> str:
+        return str(_core.call("decode", self._checkpoint, tuple(map(int, ids)), skip_special))
+
+
+class Checkpoint:
+    """A model with its weights; load() opens it."""
+
+    def __init__(self, folder: Union[str, os.PathLike[str]], settings: dict[str, Any]):
+        self._opened = _core.interruptible("open_checkpoint", os.fspath(folder), _core.items(settings))
+        facts = _core.call("checkpoint_facts", self._opened)
+        self.family, self.vocabulary_size, self.mask_id, self.pad_id = facts[:4]
+        self.end_ids: tuple[int, ...] = facts[4]
+        self.context_length, self.block_size, self.device = facts[5:]
+        self.tokenizer = Tokenizer(self._opened)
+
+    def generate(
+        self,
+        prompts: Union[Prompt, Sequence[Prompt]],
+        *,
+        samples: int = 1,
+        first: int = 1,
+        raw: bool = False,
+        **settings: Any,
+    ) -> Responses:
+        """Responses to prompts, each a text or a list of token ids, all written together.
+
+        samples: responses to each prompt. first: number of the first response, from which its draws follow. raw: texts
+        are all that the model reads; without it they get the words and marks of the run. settings: of the rollout, as
+        [rollout] has them: length=64, steps=32, temperature=0.5, …; `rollout` is its name, `seed` that of its draws; other
+        keys in full: **{"prompt.format": "chat"}. Those that are left out are the run's that made the checkpoint.
+        """
+        if isinstance(prompts, str) or (len(prompts) > 0 and isinstance(prompts[0], int)):
+            prompts = [prompts]  # type: ignore[list-item]
+        if not prompts:
+            raise Error("there is no prompt")
+        names = {"rollout": "rollout.name", "seed": "run.seed"}
+        keys = {names.get(key, key if "." in key else f"rollout.{key}"): value for key, value in settings.items()}
+        asked = tuple((p, ()) if isinstance(p, str) else (None, tuple(map(int, p))) for p in prompts)
+        fields, texts = _core.interruptible(
+            "generate",
+            self._opened,
+            _core.items(keys),
+            asked,
+            raw,
+            samples,
+            first - 1,
+            cancel=lambda: _core.call("cancel", self._opened),
+        )
+        made = _responses(fields)
+        made.texts = list(texts)
+        made.pieces = [list(_core.call("pieces", self._opened, tuple(row))) for row in made.tokens.tolist()]
+        return made
+
+    def logits(self, tokens: "Tensor", mask: Optional["Tensor"] = None) -> "Tensor":
+        """Logits [B, S, V] of the token at each place of `tokens` [B, S], without gradients, on the model's device. Zero
+        at the first place of a model that predicts the next token. mask [B, S] bool: false is padding."""
+        return _core.interruptible("logits", self._opened, *self._checked(tokens, mask))
+
+    def logprobs(self, tokens: "Tensor", masked: "Tensor", mask: Optional["Tensor"] = None) -> "Tensor":
+        """Log-probabilities [B, S] of the tokens where `masked` is true, with the mask token in the place of all of
+        those; 0 elsewhere. float32, without gradients, on the model's device; full logits are never in memory."""
+        import torch
+
+        if masked.dtype != torch.bool or masked.shape != tokens.shape:
+            raise Error(f"`masked` is {list(masked.shape)} of {masked.dtype}, not bool {list(tokens.shape)}")
+        tokens, mask = self._checked(tokens, mask)
+        return _core.interruptible("logprobs", self._opened, tokens, masked.cpu().contiguous(), mask)
+
+    def _checked(self, tokens: "Tensor", mask: Optional["Tensor"]) -> tuple["Tensor", Optional["Tensor"]]:
+        import torch
+
+        if tokens.dtype != torch.int64 or tokens.dim() != 2:
+            raise Error(f"`tokens` is {list(tokens.shape)} of {tokens.dtype}, not int64 [B, S]")
+        if tokens.numel() and not (0 <= int(tokens.min()) and int(tokens.max()) < self.vocabulary_size):
+            raise Error(f"`tokens` has an id outside the vocabulary of {self.vocabulary_size}")
+        if tokens.numel() == 0:
+            raise Error(f"`tokens` is empty: {list(tokens.shape)}")
+        if mask is not None and (mask.dtype != torch.bool or mask.shape != tokens.shape):
+            raise Error(f"`mask` is {list(mask.shape)} of {mask.dtype}, not bool {list(tokens.shape)}")
+        return tokens.cpu().contiguous(), None if mask is None else mask.cpu().contiguous()
+
+    def __repr__(self) -> str:
+        return f"<drift_rl.Checkpoint {self.family}, vocabulary {self.vocabulary_size}, on {self.device}>"
+
+
+def load(checkpoint: Union[str, os.PathLike[str]], device: Optional[str] = None, **settings: Any) -> Checkpoint:
+    """Opens the folder of a checkpoint. device: "cpu" or "cuda". settings: of [model], as dtype="bfloat16"; other keys in
+    full."""
+    keys = {key if "." in key else f"model.{key}": value for key, value in settings.items()}
+    if device is not None:
+        keys["run.device"] = device
+    return Checkpoint(checkpoint, keys)
+
+
+def rollout(
+    forward: Forward,
+    prompts: Sequence[Sequence[int]],
+    *,
+    mask_id: int,
+    vocabulary_size: int,
+    pad_id: int = 0,
+    end_id: int = -1,
+    samples: int = 1,
+    first: int = 1,
+    seed: int = 1,
+    name: str = "block",
+    device: str = "cpu",
+    **settings: Any,
+) -> Responses:
+    """Writes responses with a decoder of Drift, by a function of one's own.
+
+    forward(tokens [B, S] int64, mask [B, S] bool) -> logits [B, S, V]: of the token at each place, of prompt and response
+    with the mask token where nothing is committed. mask is None without padding, which is on the left; a function of one
+    argument gets tokens alone, and then all prompts must be of one length. prompts: token ids of each. samples, first,
+    seed: as for Checkpoint.generate. name, settings: the rollout, as [rollout] has it: length=64, steps=32, … device: of
+    the function's tensors. What `forward` raises is raised here.
+    """
+    import inspect
+
+    import torch
+
+    if not prompts or any(len(prompt) == 0 for prompt in prompts):
+        raise Error("there is no prompt, or an empty one")
+    longest = max(map(len, prompts))
+    ragged = any(len(prompt) != longest for prompt in prompts)
+    takes_mask = len(inspect.signature(forward).parameters) > 1
+    if ragged and not takes_mask:
+        raise Error("prompts differ in length, and `forward` takes no mask", "def forward(tokens, mask): …")
+    tokens = torch.tensor([[pad_id] * (longest - len(prompt)) + list(prompt) for prompt in prompts])
+    mask = torch.tensor([[False] * (longest - len(prompt)) + [True] * len(prompt) for prompt in prompts])
+    repeated = [tensor.repeat_interleave(samples, 0) for tensor in (tokens, mask, torch.arange(len(prompts)))]
+    raised: list[BaseException] = []
+
+    def checked(tokens_BS: "Tensor", mask_BS: Optional["Tensor"]) -> "Tensor":
+        try:
+            logits = forward(tokens_BS, mask_BS) if takes_mask else forward(tokens_BS)  # type: ignore[call-arg]
+            expected = (*tokens_BS.shape, vocabulary_size)
+            if tuple(logits.shape) != expected or not logits.dtype.is_floating_point:
+                raise Error(f"forward() gives {list(logits.shape)} of {logits.dtype}, not logits {list(expected)}")
+            return logits.detach()
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    decoder = _core.call("make_rollout", name, _core.items(settings))
+    traits = (vocabulary_size, mask_id, pad_id, end_id, 1 << 30)
+    try:
+        fields = _core.interruptible(
+            "decode_by",
+            decoder,
+            checked,
+            traits,
+            device,
+            tuple(repeated),
+            (seed, first - 1),
+            cancel=lambda: _core.call("cancel_rollout", decoder),
+        )
+    except Error:
+        if raised:
+            raise raised[0] from None
+        raise
+    return _responses(fields)

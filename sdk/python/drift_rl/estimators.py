@@ -1,0 +1,269 @@
+"""Losses, masking strategies and advantages of Drift in a training loop of one's own.
+
+The letters at the end of a name are the tensor's shape: B responses, L response positions, P prompt tokens, F views
+(masked contexts that are scored), N rows, H hidden units, V tokens of the vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
+
+from drift import Error, Plan, Trajectories
+
+from . import _core
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def _as_tensor(name: str, values: Any, dtype: Any, shape: Sequence[Optional[int]]) -> "Tensor":
+    """On the CPU and contiguous. Lists are taken, too. @raises drift.Error of another shape or kind of number"""
+    import torch
+
+    tensor = torch.as_tensor(values)
+    if tensor.dtype != dtype:
+        integral = not tensor.dtype.is_floating_point and not tensor.dtype.is_complex
+        if dtype.is_floating_point or not integral or (dtype == torch.bool) != (tensor.dtype == torch.bool):
+            raise Error(f"`{name}` is of type {tensor.dtype}, not {dtype}")
+        tensor = tensor.to(dtype)
+    expected = ", ".join("?" if size is None else str(size) for size in shape)
+    if tensor.dim() != len(shape) or any(s is not None and s != t for s, t in zip(shape, tensor.shape)):
+        raise Error(f"`{name}` has the shape {list(tensor.shape)}, not [{expected}]")
+    return tensor.detach().cpu().contiguous()
+
+
+class MaskingStrategy:
+    """A masking strategy of Drift; masking() makes it."""
+
+    def __init__(self, name: str, parameters: dict[str, Any]):
+        self.name = name
+        self._made = _core.call("make_masking", name, _core.items(parameters))
+
+    @property
+    def refresh(self) -> str:
+        """How often a plan is to be drawn: "once_per_rollout" or "each_inner_iteration"."""
+        return ("once_per_rollout", "each_inner_iteration")[_core.call("masking_refresh", self._made)]
+
+    def plan(
+        self,
+        tokens: Any,
+        steps: Any,
+        *,
+        valid: Any = None,
+        prompts: Any = None,
+        prompt_mask: Any = None,
+        groups: Any = None,
+        logprobs: Any = None,
+        response_numbers: Any = None,
+        seed: int = 1,
+        step: int = 1,
+        inner_iteration: int = 1,
+        end_id: int = -1,
+        pad_id: int = -1,
+        end_ids: Optional[Sequence[int]] = None,
+        block_size: int = 0,
+    ) -> Plan:
+        """The masked contexts to score. The numbers drawn are those of a run of `drift train` with this seed.
+
+        tokens [B, L] int64: the responses. steps [B, L]: the denoising step, from 0, that committed each position; -1:
+        none. valid [B, L] bool: positions that count; without it those that neither are padding nor were never
+        committed. prompts [B, P], prompt_mask [B, P] (true: a real token). groups [B]: number of each response's group.
+        logprobs [B, L] float32: log-probability of each token when it was committed. response_numbers [B]: of each
+        response in its rollout; without it 0, 1, 2, … step, inner_iteration: of the run, from 1. end_id, pad_id,
+        end_ids: the tokens that end a response and fill it up. block_size: of a model with block attention.
+        """
+        import torch
+
+        long, responses = torch.int64, len(tokens)
+        tokens_BL = _as_tensor("tokens", tokens, long, (None, None))
+        length = tokens_BL.shape[1]
+        step_BL = _as_tensor("steps", steps, torch.int32, (responses, length))
+        if valid is None:
+            valid = (tokens_BL != pad_id) & (step_BL >= 0)
+        if prompts is None:
+            prompts = torch.zeros(responses, 0, dtype=long)
+        prompts = _as_tensor("prompts", prompts, long, (responses, None))
+        if prompt_mask is None:
+            prompt_mask = torch.ones_like(prompts, dtype=torch.bool)
+        trajectories = Trajectories(
+            prompt_tokens_BP=prompts,
+            prompt_mask_BP=_as_tensor("prompt_mask", prompt_mask, torch.bool, tuple(prompts.shape)),
+            group_B=_as_tensor("groups", torch.zeros(responses, dtype=long) if groups is None else groups, long, (responses,)),
+            tokens_BL=tokens_BL,
+            valid_BL=_as_tensor("valid", valid, torch.bool, (responses, length)),
+            step_BL=step_BL,
+            commit_logprob_BL=_as_tensor(
+                "logprobs",
+                torch.zeros(responses, length) if logprobs is None else logprobs,
+                torch.float32,
+                (responses, length),
+            ),
+            forwards_B=step_BL.amax(1).long() + 1 if length else torch.zeros(responses, dtype=long),
+        )
+        numbers = torch.arange(responses) if response_numbers is None else response_numbers
+        ends = None if end_ids is None else torch.tensor(list(end_ids), dtype=long)
+        drawn = _core.call(
+            "draw_plan",
+            self._made,
+            _core.trajectory_fields(trajectories),
+            (seed, step, inner_iteration - 1, end_id, pad_id, block_size),
+            _as_tensor("response_numbers", numbers, long, (responses,)),
+            ends,
+        )
+        return _core.plan_of(drawn)
+
+
+def masking(name: str, **parameters: Any) -> MaskingStrategy:
+    """The masking strategy of that name, with these values of its parameters (`drift plugin info NAME` lists them)."""
+    return MaskingStrategy(name, parameters)
+
+
+class LossEstimator:
+    """A loss of Drift; loss() makes it."""
+
+    def __init__(self, name: str, parameters: dict[str, Any]):
+        self.name = name
+        self._made = _core.call("make_loss", name, _core.items(parameters))
+        coupling, *needs = _core.call("loss_facts", self._made)
+        self.coupling: str = ("view", "response", "batch")[coupling]
+        """Which views belong together in one call: each is alone, those of a response, or those of the whole batch."""
+        names = ("old", "reference", "entropy", "token_weights")
+        self.needs: tuple[str, ...] = tuple(name for name, needed in zip(names, needs) if needed)
+        """What the loss reads besides the current log-probabilities, of "old", "reference", "entropy", "token_weights"."""
+        self.metrics: dict[str, float] = {}
+        """What the last call reports."""
+
+    def __call__(
+        self,
+        current_FL: "Tensor",
+        advantages: "Tensor",
+        plan: Plan,
+        *,
+        old: Optional["Tensor"] = None,
+        reference: Optional["Tensor"] = None,
+        entropy: Optional["Tensor"] = None,
+        reference_entropy: Optional["Tensor"] = None,
+        valid: Optional["Tensor"] = None,
+        responses: Optional[int] = None,
+        group_size: Optional[int] = None,
+        optimizer_steps: int = 1,
+    ) -> "Tensor":
+        """The loss of the views of `plan`: a tensor without dimensions, differentiable in `current_FL` (and `entropy`).
+
+        current_FL [F, L]: log-probabilities of the responses' tokens at plan.target_FL, float32 or float64; what
+        stands elsewhere does not count. advantages [B], or [B, L] for one of each token. old, reference: the same
+        log-probabilities by the policy that wrote the responses, and by the reference policy; without `old` the
+        current ones, detached. entropy, reference_entropy: of the predicted distributions. valid [B, L] bool: positions
+        that count; without it all. responses, group_size, optimizer_steps: of the rollout; without the first two B and
+        all of one group. All tensors are on one device.
+        """
+        import torch
+
+        if current_FL.dim() != 2 or not current_FL.dtype.is_floating_point:
+            raise Error(
+                f"`current_FL` is {list(current_FL.shape)} of {current_FL.dtype}, not [F, L] log-probabilities",
+                "one row for each view of the plan: plan.response_F says of which response",
+            )
+        device, target_FL = current_FL.device, plan.target_FL.to(current_FL.device)
+        if tuple(target_FL.shape) != tuple(current_FL.shape):
+            raise Error(f"`current_FL` has the shape {list(current_FL.shape)}, and the plan {list(target_FL.shape)}")
+
+        def scored(name: str, values: Optional["Tensor"]) -> Optional["Tensor"]:
+            if values is None:
+                return None
+            if values.device != device or values.dtype != current_FL.dtype or values.shape != current_FL.shape:
+                raise Error(
+                    f"`{name}` is {list(values.shape)} of {values.dtype} on {values.device}, and `current_FL` "
+                    f"{list(current_FL.shape)} of {current_FL.dtype} on {device}"
+                )
+            return values.where(target_FL, values.new_zeros(()))
+
+        for name, given in (("reference", reference), ("entropy", entropy)):
+            if name in self.needs and given is None:
+                raise Error(f"loss `{self.name}` needs `{name}` of each view with these parameters", f"give {name}=…")
+        current = scored("current_FL", current_FL)
+        assert current is not None
+        if advantages.device != device or advantages.dim() not in (1, 2):
+            raise Error(f"`advantages` is {list(advantages.shape)} on {advantages.device}, not [B] or [B, L] on {device}")
+        advantages = advantages.to(current_FL.dtype)
+        count, length = advantages.shape[0], current_FL.shape[1]
+        of_tokens = advantages if advantages.dim() == 2 else None
+        of_responses = advantages if of_tokens is None else advantages.new_zeros(count)
+        plan = _on(plan, device, current_FL.dtype)
+        if valid is None:
+            valid = torch.ones(count, length, dtype=torch.bool, device=device)
+        scored_BL = torch.zeros(count, length, dtype=torch.int64, device=device)
+        scored_BL.index_add_(0, plan.response_F, plan.target_FL.long())
+        tensors = (
+            current,
+            current.detach() if old is None else scored("old", old),
+            scored("reference", reference),
+            scored("entropy", entropy),
+            scored("reference_entropy", reference_entropy),
+            of_responses,
+            valid,
+            (scored_BL > 0).sum(1),
+            of_tokens,
+        )
+        totals = (
+            responses or count,
+            group_size or responses or count,
+            plan.terms,
+            int(plan.target_FL.sum()),
+            optimizer_steps,
+            len(plan.response_F),
+        )
+        value, metrics = _core.call("evaluate_loss", self._made, _core.plan_fields(plan), tensors, totals)
+        self.metrics = {name: float(total / count) for name, total, count in metrics if float(count) > 0}
+        return value
+
+
+def _on(plan: Plan, device: Any, dtype: Any) -> Plan:
+    """The plan on the device of the log-probabilities, with weights of their type."""
+    import torch
+
+    moved = {}
+    for name, value in vars(plan).items():
+        if isinstance(value, torch.Tensor):
+            value = value.to(device, dtype if value.dtype.is_floating_point else value.dtype)
+        moved[name] = value
+    return Plan(**moved)
+
+
+def loss(name: str, **parameters: Any) -> LossEstimator:
+    """The loss of that name, with these values of its parameters (`drift plugin info NAME` lists them)."""
+    return LossEstimator(name, parameters)
+
+
+def advantages(rewards: Any, groups: Union[int, Sequence[int], "Tensor"], **settings: Any) -> "Tensor":
+    """Advantages [B], float32, of rewards [B], group by group. Groups of equal rewards have advantages of 0.
+
+    groups: the size of each group, or the number of each response's group; the responses of a group are adjacent, and
+    groups are of one size. settings: baseline, std, std_floor and std_epsilon, as [advantage] of a run has them.
+    """
+    import torch
+
+    rewards_B = torch.as_tensor(rewards)
+    if not rewards_B.dtype.is_floating_point:
+        rewards_B = rewards_B.float()
+    rewards_B = _as_tensor("rewards", rewards_B, rewards_B.dtype, (None,))
+    if not isinstance(groups, int):
+        number_B = _as_tensor("groups", groups, torch.int64, (len(rewards_B),))
+        sizes = torch.unique_consecutive(number_B, return_counts=True)[1]
+        if len(sizes.unique()) > 1 or len(sizes) != len(number_B.unique()):
+            raise Error("the responses of a group are not adjacent, or groups differ in size", "sort them by group")
+        groups = int(sizes[0]) if len(sizes) else 1
+    if groups < 1 or len(rewards_B) % groups:
+        raise Error(f"{len(rewards_B)} rewards are no whole groups of {groups}")
+    return _core.call("advantages", rewards_B, groups, _core.items(settings))
+
+
+def linear_log_softmax(hidden: "Tensor", head: "Tensor", targets: "Tensor") -> "Tensor":
+    """log_softmax(hidden @ head.T) at the targets, differentiable in hidden and head: float32 (float64 for float64).
+
+    hidden [..., H], head [V, H] of its type and on its device, targets [...] int64. Full logits are in memory only
+    where a gradient is asked for, once, and become their own gradient; without one, a tile of them.
+    """
+    from ._head import apply
+
+    return apply(hidden, head, targets)
