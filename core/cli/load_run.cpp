@@ -12,6 +12,8 @@
 
 #include <drift/error.h>
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <iostream>
 #include <map>
@@ -140,7 +142,11 @@ void add_launcher(OptionList& list, std::string& launcher) {
   list.add("launcher", "NAME", doc, launcher).choices = {kLocalLauncher, kSlurmLauncher};
 }
 
-fs::path program_path() { return fs::read_symlink("/proc/self/exe"); }
+fs::path program_path() {
+  Dl_info own{};
+  ::dladdr(reinterpret_cast<const void*>(&program_path), &own);
+  return fs::weakly_canonical(own.dli_fname).parent_path().parent_path() / "bin" / "drift";
+}
 
 std::unique_ptr<Plugins> load_plugins(const std::vector<fs::path>& configured_paths, ForeignFiles foreign) {
   auto plugins = std::make_unique<Plugins>();

@@ -56,7 +56,7 @@ struct Plugins {
   PluginLoader loader{registry};
 };
 
-/// The file of the running program.
+/// The program's file, bin/drift beside the lib/ of this library: also where that is in a process of Python.
 std::filesystem::path program_path();
 
 /// What happens to a file that did not come with the program before its code is loaded.

@@ -1,25 +1,14 @@
 #include "components.h"
 #include "script.h"
-#include "tensors.h"
+#include <core/python/structures.h>
+#include <core/python/tensors.h>
 
 #include <drift/loss_estimator.h>
 
 namespace drift::python {
 namespace {
 
-Object plan_of(const MaskPlan& plan) {
-  return dictionary({{"response_F", wrapped(plan.response_F)},
-                     {"term_F", wrapped(plan.term_F)},
-                     {"masked_FL", wrapped(plan.masked_FL)},
-                     {"target_FL", wrapped(plan.target_FL)},
-                     {"terms", integer(plan.terms)},
-                     {"committed_FL", wrapped(plan.committed_FL)},
-                     {"weight_F", wrapped(plan.weight_F)},
-                     {"prompt_masked_FP", wrapped(plan.prompt_masked_FP)},
-                     {"attended_FL", wrapped(plan.attended_FL)}});
-}
-
-Object fields_of(const LossInput& in) {
+Object inputs_of(const LossInput& in) {
   return dictionary({{"current_FL", wrapped(in.log_probs.current_FL)},
                      {"old_FL", wrapped(in.log_probs.old_FL)},
                      {"reference_FL", wrapped(in.log_probs.reference_FL)},
@@ -50,7 +39,7 @@ class PythonLoss final : public LossEstimator {
 
   Loss evaluate(const LossInput& in) const override {
     const Gil gil;
-    const Object result = call("evaluate", {script_.object(), plan_of(in.plan), fields_of(in), totals_of(in.totals)});
+    const Object result = call("evaluate", {script_.object(), fields_of(in.plan), inputs_of(in), totals_of(in.totals)});
     Loss loss;
     loss.value = unwrapped(result[0]);
     for (const Object& metric : result[1].items())

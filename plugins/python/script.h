@@ -2,7 +2,7 @@
 
 // A component of a Python file.
 
-#include "object.h"
+#include <core/python/object.h>
 
 #include <drift/registry.h>
 

@@ -5,7 +5,7 @@
 #include <core/boundary/model_policy.h>
 #include <core/cli/generate_prompts.h>
 #include <core/cli/python/module.h>
-#include <core/cli/python/structures.h>
+#include <core/python/structures.h>
 #include <core/kernels/linear_log_softmax.h>
 #include <core/python/tensors.h>
 #include <core/rollout/response_text.h>

@@ -2,7 +2,8 @@
 
 #include <core/boundary/checked.h>
 #include <core/cli/python/module.h>
-#include <core/cli/python/structures.h>
+#include <core/python/structures.h>
+#include <core/python/tensors.h>
 #include <core/config/run_settings.h>
 #include <core/config/training_settings.h>
 #include <core/kernels/linear_log_softmax.h>

@@ -117,7 +117,7 @@ extern "C" DRIFT_API drift::python::PyObject* drift_python_functions() {
     return all;
   }();
   try {
-    load_c_api_of_process();
+    load_c_api({});
     std::vector<std::pair<const char*, Object>> made;
     for (const ModuleFunction& function : functions) {
       const Object self =

@@ -2,7 +2,7 @@
 
 #include <core/boundary/checked.h>
 #include <core/cli/python/module.h>
-#include <core/cli/python/structures.h>
+#include <core/python/structures.h>
 #include <core/python/tensors.h>
 
 #include <drift/policy.h>

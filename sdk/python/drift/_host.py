@@ -32,10 +32,15 @@ _libtorch = _libtorch_version = ""
 # ---- torch -----------------------------------------------------------------------------------------------------------
 
 
-def start(library: str, version: str) -> None:
+def attach(library: str, version: str) -> None:
     """library: the libtorch_cpu.so of this process, of this version."""
     global _libtorch, _libtorch_version
     _libtorch, _libtorch_version = library, version
+
+
+def start(library: str, version: str) -> None:
+    """The same in a Python that Drift has started."""
+    attach(library, version)
     sys.meta_path.insert(0, _TorchGuard())
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -227,8 +232,8 @@ def create(kind: str, spec: str, values: dict, functions: tuple) -> tuple:
 # ---- calls -----------------------------------------------------------------------------------------------------------
 
 
-def evaluate(loss: tensors.Loss, plan: dict, fields: dict, totals: tuple) -> tuple:
-    lent = tensors.LossInput(plan=tensors.Plan(**plan), totals=tensors.Totals(*totals), **fields)
+def evaluate(loss: tensors.Loss, plan: tuple, fields: dict, totals: tuple) -> tuple:
+    lent = tensors.LossInput(plan=tensors.plan_of(plan), totals=tensors.Totals(*totals), **fields)
     value = loss.evaluate(lent)
     _tensor(value, f"{type(loss).__name__}.evaluate()")
     for name, total, count in lent.metrics:
@@ -248,29 +253,17 @@ def _said(value: Any) -> str:
     return "None" if value is None else f"of type {type(value).__name__}"
 
 
-PLAN = (
-    "response_F",
-    "term_F",
-    "masked_FL",
-    "target_FL",
-    "committed_FL",
-    "weight_F",
-    "prompt_masked_FP",
-    "attended_FL",
-)
-
-
-def plan(strategy: tensors.Masking, trajectories: dict, key: int, step: int, numbers: Any, rest: tuple) -> tuple:
+def plan(strategy: tensors.Masking, trajectories: tuple, key: int, step: int, numbers: Any, rest: tuple) -> tuple:
     made = strategy.plan(
-        tensors.MaskingInput(tensors.Trajectories(**trajectories), RandomStream.of_key(key), step, numbers, *rest)
+        tensors.MaskingInput(tensors.Trajectories(*trajectories), RandomStream.of_key(key), step, numbers, *rest)
     )
     if not isinstance(made, tensors.Plan):
         raise Error(f"{type(strategy).__name__}.plan() is {_said(made)}, not a drift.Plan", "return drift.Plan(…)")
-    for name in PLAN:
+    for name in tensors.PLAN_FIELDS[:-3]:
         value = getattr(made, name)
-        if value is not None or name in PLAN[:4]:
+        if value is not None or name in tensors.PLAN_FIELDS[:4]:
             _tensor(value, f"the plan's {name}")
-    return tuple(getattr(made, name) for name in PLAN), int(made.terms)
+    return tensors.plan_fields(made)
 
 
 def score(reward: texts.Reward, response: str, item: tuple, truncated: bool) -> tuple:

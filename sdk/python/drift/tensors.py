@@ -28,6 +28,25 @@ class Plan:
     weight_F: Optional[Tensor] = None  # float32; None: 1
     prompt_masked_FP: Optional[Tensor] = None  # bool, prompt positions replaced by the mask token; None: none
     attended_FL: Optional[Tensor] = None  # bool, response positions that others attend to; None: all
+    token_weight_FL: Optional[Tensor] = None  # float32, weight of each target; None: 1
+    target_step_FL: Optional[Tensor] = None  # int64, of each target its place in the order of writing; None: its term
+    block_origin: int = 0  # of a model with block attention: blocks begin at the text (0) or at the response (1)
+    first_of_block: int = 0  # likewise: a block's first token is predicted by the clean (0) or the noisy (1) one before
+
+
+# The order in which the program hands over a Plan.
+PLAN_FIELDS = (
+    *("response_F", "term_F", "masked_FL", "target_FL", "committed_FL", "weight_F", "prompt_masked_FP"),
+    *("attended_FL", "token_weight_FL", "target_step_FL", "terms", "block_origin", "first_of_block"),
+)
+
+
+def plan_fields(plan: Plan) -> tuple:
+    return tuple(getattr(plan, name) for name in PLAN_FIELDS)
+
+
+def plan_of(fields: tuple) -> Plan:
+    return Plan(**dict(zip(PLAN_FIELDS, fields)))
 
 
 @dataclass

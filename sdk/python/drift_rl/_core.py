@@ -7,10 +7,9 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
-from dataclasses import fields
 from typing import Any, Callable, Optional
 
-from drift import Error, Plan, Trajectories
+from drift import Error
 
 from ._place import TORCH, prefix
 
@@ -88,11 +87,6 @@ def interruptible(name: str, *arguments: Any, cancel: Optional[Callable[[], Any]
 
 # ---- what crosses ----------------------------------------------------------------------------------------------------
 
-_PLAN = ("response_F", "term_F", "masked_FL", "target_FL", "committed_FL", "weight_F", "prompt_masked_FP")
-_PLAN += ("attended_FL", "token_weight_FL", "target_step_FL", "terms", "block_origin", "first_of_block")
-_TRAJECTORIES = tuple(field.name for field in fields(Trajectories))
-
-
 def items(values: dict[str, Any]) -> tuple[tuple[str, str, Any], ...]:
     """Settings with their types, as module.cpp reads them."""
 
@@ -109,19 +103,3 @@ def items(values: dict[str, Any]) -> tuple[tuple[str, str, Any], ...]:
         raise Error(f"`{name}` is {value!r}", "a setting is a bool, an int, a float, a str, or a list of one of these")
 
     return tuple(one(name, value) for name, value in values.items())
-
-
-def plan_fields(plan: Plan) -> tuple[Any, ...]:
-    return tuple(getattr(plan, name) for name in _PLAN)
-
-
-def plan_of(values: tuple[Any, ...]) -> Plan:
-    return Plan(**dict(zip(_PLAN, values)))
-
-
-def trajectory_fields(responses: Trajectories) -> tuple[Any, ...]:
-    return tuple(getattr(responses, name) for name in _TRAJECTORIES)
-
-
-def trajectories_of(values: tuple[Any, ...]) -> Trajectories:
-    return Trajectories(**dict(zip(_TRAJECTORIES, values)))

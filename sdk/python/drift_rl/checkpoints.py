@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union
 
-from drift import Error
+from drift import Error, Trajectories
 
 from . import _core
 
@@ -68,7 +68,7 @@ class Responses:
 
 
 def _responses(fields: tuple[Any, ...]) -> Responses:
-    made = _core.trajectories_of(fields)
+    made = Trajectories(*fields)
     return Responses(
         tokens=made.tokens_BL,
         valid=made.valid_BL,

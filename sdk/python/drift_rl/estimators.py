@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 
 from drift import Error, Plan, Trajectories
+from drift.tensors import plan_fields, plan_of
 
 from . import _core
 
@@ -105,12 +106,12 @@ class MaskingStrategy:
         drawn = _core.call(
             "draw_plan",
             self._made,
-            _core.trajectory_fields(trajectories),
+            tuple(vars(trajectories).values()),
             (seed, step, inner_iteration - 1, end_id, pad_id, block_size),
             _as_tensor("response_numbers", numbers, long, (responses,)),
             ends,
         )
-        return _core.plan_of(drawn)
+        return plan_of(drawn)
 
 
 def masking(name: str, **parameters: Any) -> MaskingStrategy:
@@ -213,7 +214,7 @@ class LossEstimator:
             optimizer_steps,
             len(plan.response_F),
         )
-        value, metrics = _core.call("evaluate_loss", self._made, _core.plan_fields(plan), tensors, totals)
+        value, metrics = _core.call("evaluate_loss", self._made, plan_fields(plan), tensors, totals)
         self.metrics = {name: float(total / count) for name, total, count in metrics if float(count) > 0}
         return value
 

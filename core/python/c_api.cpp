@@ -20,7 +20,7 @@ void* symbol(void* library, const char* name, const std::string& file) {
 }  // namespace
 
 void load_c_api(const std::string& file) {
-  void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  void* library = ::dlopen(file.empty() ? nullptr : file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr)
     throw Error(file + " cannot be loaded: " + ::dlerror(), "name another Python by DRIFT_PYTHON");
 #define DRIFT_FIND(result, name, arguments) \

@@ -1,7 +1,6 @@
 #pragma once
 
-// The functions of CPython that the plugin calls, found at run time: the plugin is linked with no Python, and needs
-// none of its headers. All belong to the stable ABI of CPython 3.9.
+// The functions of CPython that Drift calls, found at run time: nothing is linked with Python, nor needs its headers. All belong to the stable ABI of CPython 3.9.
 
 #include <cstddef>
 #include <string>
@@ -26,6 +25,7 @@ inline constexpr int kVariableArguments = 1;  // METH_VARARGS
   FUNCTION(void, Py_SetProgramName, (const wchar_t*))                                   \
   FUNCTION(void, Py_InitializeEx, (int))                                                \
   FUNCTION(void*, PyEval_SaveThread, ())                                                \
+  FUNCTION(void, PyEval_RestoreThread, (void*))                                         \
   FUNCTION(int, PyGILState_Ensure, ())                                                  \
   FUNCTION(void, PyGILState_Release, (int))                                             \
   FUNCTION(void, Py_IncRef, (PyObject*))                                                \
@@ -69,10 +69,11 @@ struct CApi {
   PyObject** value_error = nullptr;
 };
 
-/// Filled when the interpreter starts.
+/// Filled before anything of Python is used.
 extern CApi api;
 
 /// Load libpython, for the extension modules too that will look for its functions, and fill `api`.
+/// @param library  empty: this process has a Python already
 /// @throws Error
 void load_c_api(const std::string& library);
 

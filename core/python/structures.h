@@ -1,6 +1,7 @@
 #pragma once
 
-// Plans and trajectories as tuples of their fields, in the order that sdk/python/drift_rl/_core.py writes them.
+// Plans and trajectories as tuples of their fields, in the order of PLAN_FIELDS and of the fields of
+// Trajectories in sdk/python/drift/tensors.py.
 
 #include <core/python/object.h>
 

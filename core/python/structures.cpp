@@ -1,4 +1,4 @@
-#include <core/cli/python/structures.h>
+#include <core/python/structures.h>
 
 #include <core/python/tensors.h>
 

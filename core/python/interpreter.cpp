@@ -109,6 +109,12 @@ void leave_interrupts_to_the_program() {
   ::sigaction(SIGINT, &ours, nullptr);
 }
 
+/// Whether Drift is in a process of Python's, through the package drift_rl.
+bool is_in_python() {
+  const auto is_initialized = reinterpret_cast<int (*)()>(::dlsym(RTLD_DEFAULT, "Py_IsInitialized"));
+  return is_initialized != nullptr && is_initialized() != 0;
+}
+
 void run_python() {
   const Installation python = find_python();
   load_c_api(python.library);
@@ -119,14 +125,14 @@ void run_python() {
   api.PyEval_SaveThread();
 }
 
-void prepare_modules() {
+void prepare_modules(const char* function) {
   const std::string modules = module_folder().string();
   const int lock = api.PyGILState_Ensure();
   try {
     PyObject* path = api.PySys_GetObject("path");
     const Object folder = text(modules);
     if (path == nullptr || api.PyList_Insert(path, 0, folder.get()) != 0) throw_raised();
-    call("start", {text(loaded_libtorch()), text(TORCH_VERSION)});
+    call(function, {text(loaded_libtorch()), text(TORCH_VERSION)});
   } catch (...) {
     api.PyGILState_Release(lock);
     throw;
@@ -139,12 +145,14 @@ void prepare_modules() {
 void start_interpreter() {
   static std::mutex starting;
   static bool runs = false;
+  static const bool attached = is_in_python();
   static std::atomic<bool> is_ready = false;
   if (is_ready) return;
   const std::lock_guard lock(starting);
-  if (!runs) run_python();
+  if (!runs && attached) load_c_api({});
+  if (!runs && !attached) run_python();
   runs = true;
-  if (!is_ready) prepare_modules();
+  if (!is_ready) prepare_modules(attached ? "attach" : "start");
   is_ready = true;
 }
 

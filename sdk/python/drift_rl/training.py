@@ -1,0 +1,1 @@
+"""Training as a child of this process."""
