@@ -6,15 +6,11 @@
 #include <core/cli/generate_prompts.h>
 #include <core/cli/python/module.h>
 #include <core/python/structures.h>
-#include <core/kernels/linear_log_softmax.h>
 #include <core/python/tensors.h>
 #include <core/rollout/response_text.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/arange.h>
-#include <ATen/ops/nonzero.h>
-#include <ATen/ops/zeros.h>
 
 #include <optional>
 
@@ -92,13 +88,14 @@ Object open_checkpoint(const Object& given) {
   return held(opened);
 }
 
-/// (family, vocabulary, mask, padding, end tokens, context, block, device).
+/// (family, vocabulary, mask, padding, end tokens, context, block, device, whether position 0 is never predicted).
 Object checkpoint_facts(const Object& given) {
   const Checkpoint& checkpoint = checkpoint_in(given[0]);
   const ModelTraits& traits = checkpoint.shapes.traits();
   return tuple({text(traits.family), integer(traits.vocabulary_size), integer(traits.mask_id), integer(traits.pad_id),
                 integers(end_ids(traits)), integer(traits.context_length), integer(traits.block_size),
-                text(checkpoint.model->device().str())});
+                text(checkpoint.model->device().str()),
+                boolean(traits.prediction_row == PredictionRow::kPrevious)});
 }
 
 Object encode(const Object& given) { return integers(checkpoint_in(given[0]).tokenizer.encode(given[1].text())); }
@@ -162,56 +159,25 @@ Object cancel(const Object& given) {
   return none();
 }
 
-at::Tensor on_device(const at::Tensor& tensor, const Model& model) { return tensor.to(model.device()); }
-
-/// (checkpoint, tokens [B, S], padding or None) → logits [B, S, V]. What the first token of a text is is not predicted by
-/// every family: its row is 0 there.
-Object logits(const Object& given) {
-  const Checkpoint& checkpoint = checkpoint_in(given[0]);
-  const at::Tensor tokens_BS = unwrapped(given[1]), key_mask_BS = unwrapped(given[2]);
-  at::Tensor logits_BSV;
+/// (checkpoint, tokens [B, S], padding or None, places to predict [N]) → hidden states [N, H].
+Object hidden(const Object& given) {
+  const Model& model = *checkpoint_in(given[0]).model;
+  const auto moved = [&](const at::Tensor& tensor) { return tensor.defined() ? tensor.to(model.device()) : tensor; };
+  const std::int64_t back = model.traits().prediction_row == PredictionRow::kPrevious ? 1 : 0;
+  ForwardInput input;
+  input.tokens_BS = moved(unwrapped(given[1]));
+  input.key_mask_BS = moved(unwrapped(given[2]));
+  input.rows_N = moved(unwrapped(given[3]) - back);
+  at::Tensor hidden_NH;
   {
     const WithoutGil released;
     const at::NoGradGuard no_gradient;
-    ForwardInput input;
-    input.tokens_BS = on_device(tokens_BS, *checkpoint.model);
-    if (key_mask_BS.defined()) input.key_mask_BS = on_device(key_mask_BS, *checkpoint.model);
-    const std::int64_t rows = tokens_BS.size(0), length = tokens_BS.size(1);
-    const std::int64_t first = checkpoint.shapes.traits().prediction_row == PredictionRow::kPrevious ? 1 : 0;
-    const auto row_BS = at::arange(rows * length, input.tokens_BS.options()).view({rows, length});
-    input.rows_N = row_BS.slice(1, first).reshape({-1});
-    const auto predicted_NV = ModelPolicy(*checkpoint.model).logits(input, {});
-    logits_BSV = at::zeros({rows, length, predicted_NV.size(1)}, predicted_NV.options());
-    logits_BSV.slice(1, first).copy_(predicted_NV.view({rows, length - first, -1}));
+    hidden_NH = checked_forward(model, input);
   }
-  return wrapped(logits_BSV);
+  return wrapped(hidden_NH);
 }
 
-/// (checkpoint, tokens [B, S], masked [B, S], padding or None) → log-probabilities of the masked tokens, 0 elsewhere.
-Object logprobs(const Object& given) {
-  const Checkpoint& checkpoint = checkpoint_in(given[0]);
-  const at::Tensor tokens_BS = unwrapped(given[1]), masked_BS = unwrapped(given[2]), key_mask_BS = unwrapped(given[3]);
-  at::Tensor logprob_BS;
-  {
-    const WithoutGil released;
-    const at::NoGradGuard no_gradient;
-    const Model& model = *checkpoint.model;
-    const ModelTraits& traits = model.traits();
-    const auto place_N = at::nonzero(masked_BS.reshape({-1})).squeeze(1);
-    ForwardInput input;
-    input.tokens_BS = on_device(tokens_BS.masked_fill(masked_BS, traits.mask_id), model);
-    if (key_mask_BS.defined()) input.key_mask_BS = on_device(key_mask_BS, model);
-    input.rows_N = on_device(place_N - (traits.prediction_row == PredictionRow::kPrevious ? 1 : 0), model);
-    const auto hidden_NH = checked_forward(model, input);
-    const auto token_N = on_device(tokens_BS.reshape({-1}).index_select(0, place_N), model);
-    const auto row_N = at::arange(place_N.size(0), token_N.options());
-    const auto scores = kernels::LinearLogSoftmax(model.lm_head_VH()).score(hidden_NH, {row_N, token_N}, false);
-    const auto flat = at::zeros({tokens_BS.numel()}, scores.logprob_E.options());
-    flat.index_copy_(0, on_device(place_N, model), scores.logprob_E);
-    logprob_BS = flat.view_as(tokens_BS);
-  }
-  return wrapped(logprob_BS);
-}
+Object head(const Object& given) { return wrapped(checkpoint_in(given[0]).model->lm_head_VH().detach()); }
 
 }  // namespace
 
@@ -223,8 +189,8 @@ std::vector<ModuleFunction> checkpoint_functions() {
           {"pieces", pieces},
           {"generate", generate},
           {"cancel", cancel},
-          {"logits", logits},
-          {"logprobs", logprobs}};
+          {"hidden", hidden},
+          {"head", head}};
 }
 
 }  // namespace drift::python

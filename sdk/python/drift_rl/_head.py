@@ -15,18 +15,19 @@ class _LinearLogSoftmax(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, hidden_NH: Tensor, head_VH: Tensor, target_N: Tensor) -> Tensor:
         keep = any(context.needs_input_grad[:2])
-        logprob_N, context.head = _core.call("forward_head", hidden_NH, head_VH, target_N, keep)
-        context.types = hidden_NH.dtype, head_VH.dtype
+        logprob_N, context.logits = _core.call("forward_head", hidden_NH, head_VH, target_N, keep)
+        context.save_for_backward(hidden_NH, head_VH, target_N)
         return logprob_N
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(context: Any, gradient_N: Tensor) -> tuple[Any, Any, None]:
-        if context.head is None:
-            raise Error("the gradient of linear_log_softmax was asked for twice", "its logits are kept for one backward")
-        made = _core.call("backward_head", context.head, gradient_N, context.needs_input_grad[1])
-        context.head = None
-        hidden_NH, head_VH = (g if g is None else g.to(kind) for g, kind in zip(made, context.types))
+        inputs = context.saved_tensors
+        # The logits become their gradient: a second backward through the same graph makes them again.
+        logits = context.logits or _core.call("forward_head", *inputs, True)[1]
+        context.logits = None
+        made = _core.call("backward_head", logits, gradient_N, context.needs_input_grad[1])
+        hidden_NH, head_VH = (g if g is None else g.to(i.dtype) for g, i in zip(made, inputs))
         return hidden_NH, head_VH, None
 
 

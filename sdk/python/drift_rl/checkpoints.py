@@ -102,7 +102,7 @@ class Checkpoint:
         facts = _core.call("checkpoint_facts", self._opened)
         self.family, self.vocabulary_size, self.mask_id, self.pad_id = facts[:4]
         self.end_ids: tuple[int, ...] = facts[4]
-        self.context_length, self.block_size, self.device = facts[5:]
+        self.context_length, self.block_size, self.device, self._predicts_next = facts[5:]
         self.tokenizer = Tokenizer(self._opened)
 
     def generate(
@@ -121,13 +121,13 @@ class Checkpoint:
         [rollout] has them: length=64, steps=32, temperature=0.5, …; `rollout` is its name, `seed` that of its draws; other
         keys in full: **{"prompt.format": "chat"}. Those that are left out are the run's that made the checkpoint.
         """
-        if isinstance(prompts, str) or (len(prompts) > 0 and isinstance(prompts[0], int)):
-            prompts = [prompts]  # type: ignore[list-item]
-        if not prompts:
+        one: Any = prompts
+        every: Any = [one] if isinstance(one, str) or (len(one) > 0 and isinstance(one[0], int)) else one
+        if len(every) == 0:
             raise Error("there is no prompt")
         names = {"rollout": "rollout.name", "seed": "run.seed"}
         keys = {names.get(key, key if "." in key else f"rollout.{key}"): value for key, value in settings.items()}
-        asked = tuple((p, ()) if isinstance(p, str) else (None, tuple(map(int, p))) for p in prompts)
+        asked = tuple((p, ()) if isinstance(p, str) else (None, tuple(map(int, p))) for p in every)
         fields, texts = _core.interruptible(
             "generate",
             self._opened,
@@ -144,32 +144,47 @@ class Checkpoint:
         return made
 
     def logits(self, tokens: "Tensor", mask: Optional["Tensor"] = None) -> "Tensor":
-        """Logits [B, S, V] of the token at each place of `tokens` [B, S], without gradients, on the model's device. Zero
-        at the first place of a model that predicts the next token. mask [B, S] bool: false is padding."""
-        return _core.interruptible("logits", self._opened, *self._checked(tokens, mask))
+        """Logits [B, S, V] of the token at each place of `tokens` [B, S], without gradients, on the model's device. 0 at the
+        first place where a model predicts the next token. mask [B, S] bool: false is padding, on the left."""
+        import torch
+
+        place = torch.ones_like(tokens, dtype=torch.bool)
+        place[:, : int(self._predicts_next)] = False
+        rows = place.flatten().nonzero().squeeze(1)
+        predicted = self._hidden(tokens, mask, rows) @ self.head.t()
+        logits = predicted.new_zeros(tokens.numel(), self.vocabulary_size)
+        return logits.index_copy_(0, rows.to(predicted.device), predicted).view(*tokens.shape, -1)
 
     def logprobs(self, tokens: "Tensor", masked: "Tensor", mask: Optional["Tensor"] = None) -> "Tensor":
         """Log-probabilities [B, S] of the tokens where `masked` is true, with the mask token in the place of all of
         those; 0 elsewhere. float32, without gradients, on the model's device; full logits are never in memory."""
         import torch
 
+        from .estimators import linear_log_softmax
+
         if masked.dtype != torch.bool or masked.shape != tokens.shape:
             raise Error(f"`masked` is {list(masked.shape)} of {masked.dtype}, not bool {list(tokens.shape)}")
-        tokens, mask = self._checked(tokens, mask)
-        return _core.interruptible("logprobs", self._opened, tokens, masked.cpu().contiguous(), mask)
+        rows = masked.flatten().nonzero().squeeze(1)
+        hidden = self._hidden(tokens.masked_fill(masked, self.mask_id), mask, rows)
+        targets = tokens.flatten()[rows].to(hidden.device)
+        found = linear_log_softmax(hidden, self.head, targets)
+        return found.new_zeros(tokens.numel()).index_copy_(0, rows.to(found.device), found).view(tokens.shape)
 
-    def _checked(self, tokens: "Tensor", mask: Optional["Tensor"]) -> tuple["Tensor", Optional["Tensor"]]:
+    @property
+    def head(self) -> "Tensor":
+        """The weight of the LM head, [V, H]: the model's own memory."""
+        return _core.call("head", self._opened)
+
+    def _hidden(self, tokens: "Tensor", mask: Optional["Tensor"], rows: "Tensor") -> "Tensor":
         import torch
 
-        if tokens.dtype != torch.int64 or tokens.dim() != 2:
+        if tokens.dtype != torch.int64 or tokens.dim() != 2 or tokens.numel() == 0:
             raise Error(f"`tokens` is {list(tokens.shape)} of {tokens.dtype}, not int64 [B, S]")
-        if tokens.numel() and not (0 <= int(tokens.min()) and int(tokens.max()) < self.vocabulary_size):
+        if not (0 <= int(tokens.min()) and int(tokens.max()) < self.vocabulary_size):
             raise Error(f"`tokens` has an id outside the vocabulary of {self.vocabulary_size}")
-        if tokens.numel() == 0:
-            raise Error(f"`tokens` is empty: {list(tokens.shape)}")
         if mask is not None and (mask.dtype != torch.bool or mask.shape != tokens.shape):
             raise Error(f"`mask` is {list(mask.shape)} of {mask.dtype}, not bool {list(tokens.shape)}")
-        return tokens.cpu().contiguous(), None if mask is None else mask.cpu().contiguous()
+        return _core.interruptible("hidden", self._opened, tokens, mask, rows)
 
     def __repr__(self) -> str:
         return f"<drift_rl.Checkpoint {self.family}, vocabulary {self.vocabulary_size}, on {self.device}>"

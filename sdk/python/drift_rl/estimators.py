@@ -144,6 +144,7 @@ class LossEstimator:
         reference: Optional["Tensor"] = None,
         entropy: Optional["Tensor"] = None,
         reference_entropy: Optional["Tensor"] = None,
+        token_advantages: Optional["Tensor"] = None,
         valid: Optional["Tensor"] = None,
         responses: Optional[int] = None,
         group_size: Optional[int] = None,
@@ -152,7 +153,7 @@ class LossEstimator:
         """The loss of the views of `plan`: a tensor without dimensions, differentiable in `current_FL` (and `entropy`).
 
         current_FL [F, L]: log-probabilities of the responses' tokens at plan.target_FL, float32 or float64; what
-        stands elsewhere does not count. advantages [B], or [B, L] for one of each token. old, reference: the same
+        stands elsewhere does not count. advantages [B]; token_advantages [B, L], if each token has its own. old, reference: the same
         log-probabilities by the policy that wrote the responses, and by the reference policy; without `old` the
         current ones, detached. entropy, reference_entropy: of the predicted distributions. valid [B, L] bool: positions
         that count; without it all. responses, group_size, optimizer_steps: of the rollout; without the first two B and
@@ -184,12 +185,9 @@ class LossEstimator:
                 raise Error(f"loss `{self.name}` needs `{name}` of each view with these parameters", f"give {name}=…")
         current = scored("current_FL", current_FL)
         assert current is not None
-        if advantages.device != device or advantages.dim() not in (1, 2):
-            raise Error(f"`advantages` is {list(advantages.shape)} on {advantages.device}, not [B] or [B, L] on {device}")
-        advantages = advantages.to(current_FL.dtype)
+        if advantages.device != device or advantages.dim() != 1:
+            raise Error(f"`advantages` is {list(advantages.shape)} on {advantages.device}, not [B] on {device}")
         count, length = advantages.shape[0], current_FL.shape[1]
-        of_tokens = advantages if advantages.dim() == 2 else None
-        of_responses = advantages if of_tokens is None else advantages.new_zeros(count)
         plan = _on(plan, device, current_FL.dtype)
         if valid is None:
             valid = torch.ones(count, length, dtype=torch.bool, device=device)
@@ -201,10 +199,10 @@ class LossEstimator:
             scored("reference", reference),
             scored("entropy", entropy),
             scored("reference_entropy", reference_entropy),
-            of_responses,
+            advantages.to(current_FL.dtype),
             valid,
             (scored_BL > 0).sum(1),
-            of_tokens,
+            None if token_advantages is None else token_advantages.to(advantages.device, current_FL.dtype),
         )
         totals = (
             responses or count,

@@ -1,1 +1,4 @@
-"""Runs and their files."""
+"""Runs."""
+class Run: pass
+def runs(*a): pass
+def compare(*a): pass

@@ -1,1 +1,2 @@
-"""Training as a child of this process."""
+"""Training."""
+def train(*a): pass
