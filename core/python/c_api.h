@@ -1,6 +1,7 @@
 #pragma once
 
-// The functions of CPython that Drift calls, found at run time: nothing is linked with Python, nor needs its headers. All belong to the stable ABI of CPython 3.9.
+// The functions of CPython that Drift calls, found at run time: nothing is linked with Python, nor needs its headers.
+// All belong to the stable ABI of CPython 3.9.
 
 #include <cstddef>
 #include <string>

@@ -10,8 +10,8 @@ namespace {
 // Each field once, for both directions.
 template <class Plan>
 auto tensors_of(Plan& plan) {
-  return std::array{&plan.response_F,   &plan.term_F,           &plan.masked_FL,   &plan.target_FL,
-                    &plan.committed_FL, &plan.weight_F,         &plan.prompt_masked_FP, &plan.attended_FL,
+  return std::array{&plan.response_F,      &plan.term_F,        &plan.masked_FL,        &plan.target_FL,
+                    &plan.committed_FL,    &plan.weight_F,      &plan.prompt_masked_FP, &plan.attended_FL,
                     &plan.token_weight_FL, &plan.target_step_FL};
 }
 
@@ -40,15 +40,18 @@ std::int64_t unwrap_all(const Object& fields, const Tensors& tensors) {
 
 Object fields_of(const MaskPlan& plan) {
   auto fields = wrapped_all(tensors_of(plan));
-  for (const std::int64_t number : {plan.terms, static_cast<std::int64_t>(plan.block_origin),
-                                    static_cast<std::int64_t>(plan.first_of_block)})
+  for (const std::int64_t number :
+       {plan.terms, static_cast<std::int64_t>(plan.block_origin), static_cast<std::int64_t>(plan.first_of_block)})
     fields.push_back(integer(number));
   return tuple(std::move(fields));
 }
 
-MaskPlan plan_in(const Object& fields) {
+MaskPlan plan_in(const Object& fields, at::Device device) {
   MaskPlan plan;
   const std::int64_t numbers = unwrap_all(fields, tensors_of(plan));
+  for (at::Tensor* tensor : tensors_of(plan)) {
+    if (tensor->defined()) *tensor = tensor->to(device);
+  }
   plan.terms = fields[numbers].integer();
   plan.block_origin = static_cast<BlockOrigin>(fields[numbers + 1].integer());
   plan.first_of_block = static_cast<FirstOfBlock>(fields[numbers + 2].integer());

@@ -8,10 +8,12 @@
 #include <drift/mask_plan.h>
 #include <drift/trajectories.h>
 
+#include <c10/core/Device.h>
+
 namespace drift::python {
 
 Object fields_of(const MaskPlan& plan);
-MaskPlan plan_in(const Object& fields);
+MaskPlan plan_in(const Object& fields, at::Device device = at::kCPU);
 
 Object fields_of(const Trajectories& trajectories);
 Trajectories trajectories_in(const Object& fields);

@@ -1,9 +1,10 @@
 #include "components.h"
 #include "script.h"
-#include <core/python/structures.h>
-#include <core/python/tensors.h>
 
 #include <drift/loss_estimator.h>
+
+#include <core/python/structures.h>
+#include <core/python/tensors.h>
 
 namespace drift::python {
 namespace {

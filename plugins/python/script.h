@@ -2,9 +2,9 @@
 
 // A component of a Python file.
 
-#include <core/python/object.h>
-
 #include <drift/registry.h>
+
+#include <core/python/object.h>
 
 #include <cstdint>
 #include <vector>

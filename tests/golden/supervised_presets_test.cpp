@@ -1,4 +1,5 @@
-// configs/pretrain/sft-*.toml hold what follows from the originals' configuration files: tests/golden/presets/supervised.
+// configs/pretrain/sft-*.toml hold what follows from the originals' configuration files:
+// tests/golden/presets/supervised.
 
 #include "tests/golden/preset_derivation.h"
 #include "tests/support/plugins.h"

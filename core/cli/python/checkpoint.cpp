@@ -36,8 +36,8 @@ struct Checkpoint {
   Loaded<Model> model;
   Tokenizer tokenizer;
   std::atomic<bool> cancelled = false;
-  std::string decoder_settings;      ///< of `decoder`
-  std::optional<Decoder> decoder;    ///< the last one that was asked for
+  std::string decoder_settings;    ///< of `decoder`
+  std::optional<Decoder> decoder;  ///< the last one that was asked for
 
   Checkpoint(const std::string& folder, const std::vector<ConfigOverride>& overrides)
       : options{folder, {{}, overrides}},
@@ -94,8 +94,7 @@ Object checkpoint_facts(const Object& given) {
   const ModelTraits& traits = checkpoint.shapes.traits();
   return tuple({text(traits.family), integer(traits.vocabulary_size), integer(traits.mask_id), integer(traits.pad_id),
                 integers(end_ids(traits)), integer(traits.context_length), integer(traits.block_size),
-                text(checkpoint.model->device().str()),
-                boolean(traits.prediction_row == PredictionRow::kPrevious)});
+                text(checkpoint.model->device().str()), boolean(traits.prediction_row == PredictionRow::kPrevious)});
 }
 
 Object encode(const Object& given) { return integers(checkpoint_in(given[0]).tokenizer.encode(given[1].text())); }

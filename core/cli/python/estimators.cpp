@@ -2,20 +2,22 @@
 
 #include <core/boundary/checked.h>
 #include <core/cli/python/module.h>
-#include <core/python/structures.h>
-#include <core/python/tensors.h>
 #include <core/config/run_settings.h>
 #include <core/config/training_settings.h>
 #include <core/kernels/linear_log_softmax.h>
+#include <core/python/structures.h>
+#include <core/python/tensors.h>
 #include <core/train/advantage.h>
+#include <core/update/update_batch.h>
 
 #include <drift/loss_estimator.h>
 #include <drift/masking_strategy.h>
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
-
-#include <tuple>
 
 namespace drift::python {
 namespace {
@@ -32,29 +34,34 @@ Object loss_facts(const Object& given) {
                 boolean(needs.reference), boolean(needs.entropy), boolean(needs.token_weights)});
 }
 
-LossInput loss_input_in(const Object& plan, const Object& fields, const Object& totals) {
-  LossInput input;
-  input.plan = plan_in(plan);
-  std::int64_t next = 0;
-  for (at::Tensor* tensor :
-       {&input.log_probs.current_FL, &input.log_probs.old_FL, &input.log_probs.reference_FL,
-        &input.log_probs.entropy_FL, &input.log_probs.reference_entropy_FL, &input.advantage_B, &input.valid_BL,
-        &input.scored_B, &input.advantage_BL})
-    *tensor = unwrapped(fields[next++]);
-  next = 0;
-  for (std::int64_t* number : {&input.totals.responses, &input.totals.group_size, &input.totals.terms,
-                               &input.totals.targets, &input.totals.optimizer_steps, &input.totals.views})
-    *number = totals[next++].integer();
-  return input;
-}
-
-/// (loss, plan, fields of LossInput, totals) → (value, ((name, sum, count), …)).
+/// (loss, plan, (current, old, reference, entropy, reference entropy), advantages, token advantages, valid,
+/// (responses, group size, optimizer steps)) → (value, ((name, sum, count), …)).
 Object evaluate_loss(const Object& given) {
   const auto& loss = holding_a<LossEstimator>(given[0]);
-  const LossInput input = loss_input_in(given[1], given[2], given[3]);
+  const at::Tensor current_FL = unwrapped(given[2][0]);
+  LossInput input;
+  input.plan = plan_in(given[1], current_FL.device());
+  LogProbs& scores = input.log_probs;
+  std::int64_t next = 0;
+  for (at::Tensor* tensor :
+       {&scores.current_FL, &scores.old_FL, &scores.reference_FL, &scores.entropy_FL, &scores.reference_entropy_FL}) {
+    const at::Tensor values_FL = unwrapped(given[2][next++]);
+    if (values_FL.defined()) *tensor = at::where(input.plan.target_FL, values_FL, at::zeros({}, values_FL.options()));
+  }
+  if (!scores.old_FL.defined()) scores.old_FL = scores.current_FL.detach();
+  input.advantage_B = unwrapped(given[3]);
+  input.advantage_BL = unwrapped(given[4]);
+  input.valid_BL = unwrapped(given[5]);
+  const std::int64_t count = input.advantage_B.size(0);
+  if (!input.valid_BL.defined())
+    input.valid_BL = at::ones({count, current_FL.size(1)}, current_FL.options().dtype(at::kBool));
+  const Object totals = given[6];
   Loss value;
   {
+    const std::int64_t responses = totals[0].integer(), group_size = totals[1].integer(), steps = totals[2].integer();
     const WithoutGil released;
+    input.totals = batch_totals(input.plan, responses, group_size, steps);
+    input.scored_B = scored_positions(input.plan, count);
     value = checked_loss(loss, input);
   }
   std::vector<Object> metrics;
@@ -142,15 +149,9 @@ Object backward_head(const Object& given) {
 }  // namespace
 
 std::vector<ModuleFunction> estimator_functions() {
-  return {{"make_loss", make_loss},
-          {"loss_facts", loss_facts},
-          {"evaluate_loss", evaluate_loss},
-          {"make_masking", make_masking},
-          {"masking_refresh", masking_refresh},
-          {"draw_plan", draw_plan},
-          {"advantages", compute_advantages},
-          {"forward_head", forward_head},
-          {"backward_head", backward_head}};
+  return {{"make_loss", make_loss},           {"loss_facts", loss_facts},           {"evaluate_loss", evaluate_loss},
+          {"make_masking", make_masking},     {"masking_refresh", masking_refresh}, {"draw_plan", draw_plan},
+          {"advantages", compute_advantages}, {"forward_head", forward_head},       {"backward_head", backward_head}};
 }
 
 }  // namespace drift::python

@@ -120,8 +120,7 @@ extern "C" DRIFT_API drift::python::PyObject* drift_python_functions() {
     load_c_api({});
     std::vector<std::pair<const char*, Object>> made;
     for (const ModuleFunction& function : functions) {
-      const Object self =
-          Object::made(api.PyCapsule_New(const_cast<ModuleFunction*>(&function), kFunction, nullptr));
+      const Object self = Object::made(api.PyCapsule_New(const_cast<ModuleFunction*>(&function), kFunction, nullptr));
       made.emplace_back(function.name, Object::made(api.PyCFunction_NewEx(&definition, self.get(), nullptr)));
     }
     return dictionary(made).release();

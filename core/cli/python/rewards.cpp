@@ -40,15 +40,13 @@ Object judge_responses(const Object& given) {
   }
   std::vector<Object> verdicts;
   for (const Judgement& judgement : judgements)
-    verdicts.push_back(tuple({number(judgement.value), boolean(judgement.solved),
-                              text(status_name(judgement.status)), text(judgement.reason)}));
+    verdicts.push_back(tuple({number(judgement.value), boolean(judgement.solved), text(status_name(judgement.status)),
+                              text(judgement.reason)}));
   return tuple(std::move(verdicts));
 }
 
 }  // namespace
 
-std::vector<ModuleFunction> reward_functions() {
-  return {{"make_judge", make_judge}, {"judge", judge_responses}};
-}
+std::vector<ModuleFunction> reward_functions() { return {{"make_judge", make_judge}, {"judge", judge_responses}}; }
 
 }  // namespace drift::python

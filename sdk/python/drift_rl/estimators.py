@@ -131,8 +131,12 @@ class LossEstimator:
         names = ("old", "reference", "entropy", "token_weights")
         self.needs: tuple[str, ...] = tuple(name for name, needed in zip(names, needs) if needed)
         """What the loss reads besides the current log-probabilities, of "old", "reference", "entropy", "token_weights"."""
-        self.metrics: dict[str, float] = {}
+        self._reported: Any = ()
+
+    @property
+    def metrics(self) -> dict[str, float]:
         """What the last call reports."""
+        return {name: float(total / count) for name, total, count in self._reported if float(count) > 0}
 
     def __call__(
         self,
@@ -153,80 +157,46 @@ class LossEstimator:
         """The loss of the views of `plan`: a tensor without dimensions, differentiable in `current_FL` (and `entropy`).
 
         current_FL [F, L]: log-probabilities of the responses' tokens at plan.target_FL, float32 or float64; what
-        stands elsewhere does not count. advantages [B]; token_advantages [B, L], if each token has its own. old, reference: the same
-        log-probabilities by the policy that wrote the responses, and by the reference policy; without `old` the
-        current ones, detached. entropy, reference_entropy: of the predicted distributions. valid [B, L] bool: positions
-        that count; without it all. responses, group_size, optimizer_steps: of the rollout; without the first two B and
-        all of one group. All tensors are on one device.
+        stands elsewhere does not count. advantages [B]; token_advantages [B, L], if each token has its own. old,
+        reference: the same log-probabilities by the policy that wrote the responses, and by the reference policy;
+        without `old` the current ones, detached. entropy, reference_entropy: of the predicted distributions. valid
+        [B, L] bool: positions that count; without it all. responses, group_size, optimizer_steps: of the rollout;
+        without the first two B, and all of one group. Tensors are on the device of current_FL and of its type.
         """
-        import torch
-
-        if current_FL.dim() != 2 or not current_FL.dtype.is_floating_point:
+        device, shape = current_FL.device, current_FL.shape
+        if len(shape) != 2 or not current_FL.dtype.is_floating_point:
             raise Error(
-                f"`current_FL` is {list(current_FL.shape)} of {current_FL.dtype}, not [F, L] log-probabilities",
+                f"`current_FL` is {list(shape)} of {current_FL.dtype}, not [F, L] log-probabilities",
                 "one row for each view of the plan: plan.response_F says of which response",
             )
-        device, target_FL = current_FL.device, plan.target_FL.to(current_FL.device)
-        if tuple(target_FL.shape) != tuple(current_FL.shape):
-            raise Error(f"`current_FL` has the shape {list(current_FL.shape)}, and the plan {list(target_FL.shape)}")
-
-        def scored(name: str, values: Optional["Tensor"]) -> Optional["Tensor"]:
-            if values is None:
-                return None
-            if values.device != device or values.dtype != current_FL.dtype or values.shape != current_FL.shape:
+        if plan.target_FL.shape != shape:
+            raise Error(f"`current_FL` has the shape {list(shape)}, and the plan {list(plan.target_FL.shape)}")
+        given = {"old": old, "reference": reference, "entropy": entropy, "reference_entropy": reference_entropy}
+        for name, values in given.items():
+            if values is None and name in self.needs and name != "old":
+                raise Error(f"loss `{self.name}` needs `{name}` of each view with these parameters", f"give {name}=…")
+            if values is not None and (values.shape != shape or values.dtype != current_FL.dtype or values.device != device):
                 raise Error(
                     f"`{name}` is {list(values.shape)} of {values.dtype} on {values.device}, and `current_FL` "
-                    f"{list(current_FL.shape)} of {current_FL.dtype} on {device}"
+                    f"{list(shape)} of {current_FL.dtype} on {device}"
                 )
-            return values.where(target_FL, values.new_zeros(()))
-
-        for name, given in (("reference", reference), ("entropy", entropy)):
-            if name in self.needs and given is None:
-                raise Error(f"loss `{self.name}` needs `{name}` of each view with these parameters", f"give {name}=…")
-        current = scored("current_FL", current_FL)
-        assert current is not None
-        if advantages.device != device or advantages.dim() != 1:
-            raise Error(f"`advantages` is {list(advantages.shape)} on {advantages.device}, not [B] on {device}")
-        count, length = advantages.shape[0], current_FL.shape[1]
-        plan = _on(plan, device, current_FL.dtype)
-        if valid is None:
-            valid = torch.ones(count, length, dtype=torch.bool, device=device)
-        scored_BL = torch.zeros(count, length, dtype=torch.int64, device=device)
-        scored_BL.index_add_(0, plan.response_F, plan.target_FL.long())
-        tensors = (
-            current,
-            current.detach() if old is None else scored("old", old),
-            scored("reference", reference),
-            scored("entropy", entropy),
-            scored("reference_entropy", reference_entropy),
-            advantages.to(current_FL.dtype),
+        if advantages.device != device or advantages.dim() != 1 or advantages.dtype != current_FL.dtype:
+            raise Error(
+                f"`advantages` is {list(advantages.shape)} of {advantages.dtype} on {advantages.device}, not [B] of "
+                f"{current_FL.dtype} on {device}"
+            )
+        responses = responses or len(advantages)
+        value, self._reported = _core.call(
+            "evaluate_loss",
+            self._made,
+            plan_fields(plan),
+            (current_FL, *given.values()),
+            advantages,
+            token_advantages,
             valid,
-            (scored_BL > 0).sum(1),
-            None if token_advantages is None else token_advantages.to(advantages.device, current_FL.dtype),
+            (responses, group_size or responses, optimizer_steps),
         )
-        totals = (
-            responses or count,
-            group_size or responses or count,
-            plan.terms,
-            int(plan.target_FL.sum()),
-            optimizer_steps,
-            len(plan.response_F),
-        )
-        value, metrics = _core.call("evaluate_loss", self._made, plan_fields(plan), tensors, totals)
-        self.metrics = {name: float(total / count) for name, total, count in metrics if float(count) > 0}
         return value
-
-
-def _on(plan: Plan, device: Any, dtype: Any) -> Plan:
-    """The plan on the device of the log-probabilities, with weights of their type."""
-    import torch
-
-    moved = {}
-    for name, value in vars(plan).items():
-        if isinstance(value, torch.Tensor):
-            value = value.to(device, dtype if value.dtype.is_floating_point else value.dtype)
-        moved[name] = value
-    return Plan(**moved)
 
 
 def loss(name: str, **parameters: Any) -> LossEstimator:
