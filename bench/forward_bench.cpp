@@ -8,23 +8,32 @@
 // sequence length, head dimension, queries of each sequence; 4 heads, 4096 tokens of keys in all. The kernels: 4096
 // rows of width 64 (SwiGLU: 192), of float32 or bfloat16 (`bits`). `product`: M rows times the transpose of one of
 // twelve 3072 x 1024 matrices in turn, so that they come from memory, against LibTorch's own product; with all threads.
+// `loss`: RLDF's of 8 views of 256 positions, as a training step calls it; bench/python_calls.py compares it with Python.
 
+#include <core/base/component_host.h>
+#include <core/boundary/checked.h>
+#include <core/boundary/made.h>
 #include <core/kernels/product.h>
 #include <core/kernels/transformer_ops.h>
 #include <core/nn/transformer.h>
+#include <core/plugin/plugin_loader.h>
+#include <core/update/update_batch.h>
 
 #include <drift/export.h>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/baddbmm.h>
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/softmax.h>
+#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <benchmark/benchmark.h>
@@ -159,6 +168,34 @@ BENCHMARK(product<forward, kernels::product>)->Apply(few_and_many);
 BENCHMARK(product<forward, libtorch_product>)->Apply(few_and_many);
 BENCHMARK(product<forward_backward, kernels::product>)->Apply(many);
 BENCHMARK(product<forward_backward, libtorch_product>)->Apply(many);
+
+template <auto measure>
+void loss(benchmark::State& state) {
+  constexpr std::int64_t kViews = 8, kLength = 256;
+  Registry registry;
+  PluginLoader loader(registry);
+  for (const SearchPath& folder : plugin_search_paths({}, std::filesystem::read_symlink("/proc/self/exe")))
+    loader.load_folder(folder);
+  RunHost host(registry);
+  const ComponentEntry& entry = *registry.find(ComponentKind::kLossEstimator, "rldf");
+  const auto made = make_from_plugin<LossEstimator>(host, entry, Parameters(entry.params));
+  LossInput input;
+  input.plan.response_F = at::arange(kViews);
+  input.plan.term_F = at::zeros({kViews}, at::kLong);
+  input.plan.masked_FL = input.plan.target_FL = input.valid_BL = at::ones({kViews, kLength}, at::kBool);
+  input.plan.terms = 1;
+  input.advantage_B = at::randn({kViews});
+  const auto current_FL = at::randn({kViews, kLength}).abs().neg();
+  input.log_probs.old_FL = input.log_probs.reference_FL = current_FL - 0.1;
+  measure(state, {current_FL}, [&](const std::vector<at::Tensor>& in) {
+    input.log_probs.current_FL = in[0];
+    input.totals = batch_totals(input.plan, kViews, 4, 1);
+    input.scored_B = scored_positions(input.plan, kViews);
+    return checked_loss(*made, input).value;
+  });
+}
+BENCHMARK(loss<forward>);
+BENCHMARK(loss<forward_backward>);
 
 }  // namespace
 }  // namespace drift::bench

@@ -1,6 +1,8 @@
 """load() and rollout(): what the program writes and scores, in this process."""
 
 import gc
+import json
+import re
 import subprocess
 import sys
 import threading
@@ -184,3 +186,47 @@ except KeyboardInterrupt:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.stdout == "interrupted after True 4\n", done.stderr
+
+
+TRACES = ["llada_gen_pure_b1", "llada_gen_semi_b1", "fast_llada_none_fixed", "fast_llada_none_thr"]
+TRACES += ["fast_llada_none_factor1", "drift_llada_static_nocache_b1", "drift_llada_dyn_nocache_b1"]
+TRACES += ["drift_dream_static_nocache_b1", "drift_dream_dyn_nocache_b1"]
+
+
+def tensors_in(file):
+    """Of a safetensors file: 8 bytes of length, a header of JSON, then the numbers."""
+    data = file.read_bytes()
+    end = 8 + int.from_bytes(data[:8], "little")
+    types = {"I64": torch.int64, "F32": torch.float32}
+    tensors = {}
+    for name, entry in json.loads(data[8:end]).items():
+        first, last = (end + offset for offset in entry["data_offsets"])
+        tensors[name] = torch.frombuffer(bytearray(data[first:last]), dtype=types[entry["dtype"]]).view(entry["shape"])
+    return tensors
+
+
+@pytest.mark.parametrize("trace", TRACES)
+def test_a_function_is_decoded_as_the_originals_decode(trace, source, drift):
+    tomllib = pytest.importorskip("tomllib")
+    data = source / "tests/golden/data"
+    case = next(c for c in json.loads((data / "manifest.json").read_text())["cases"] if c["file"].endswith(f"/{trace}.safetensors"))
+    checkpoint = data / "ckpt" / case["checkpoint"]
+    original = re.match("drift_llada|drift_dream|fast_llada|llada_gen", trace)[0].replace("llada_gen", "llada_generate")
+    options = ["--original", original, "--settings", data / "manifest.json", "--reference", data / case["file"], "--json"]
+    verified = json.loads(drift("rollout", "verify", checkpoint, *options))
+    settings = tomllib.loads(verified["rollout"])["rollout"]
+    reference, own = tensors_in(data / case["file"]), drift_rl.load(checkpoint)
+    made = drift_rl.rollout(
+        own.logits,
+        reference["prompt_ids"].tolist(),
+        mask_id=own.mask_id,
+        vocabulary_size=own.vocabulary_size,
+        pad_id=own.pad_id,
+        end_id=own.end_ids[0],
+        forbidden_ids=own.forbidden_ids,
+        **settings,
+    )
+    length = made.tokens.shape[1]
+    assert torch.equal(made.tokens, reference["tokens"][:, -length:])
+    assert torch.equal(made.steps.long(), reference["commit_step"][:, -length:])
+    assert made.forwards.tolist() == [row["forwards"] for row in verified["rows"]]

@@ -34,8 +34,8 @@ struct Checkpoint {
   LoadedRun run;
   ModelShapes shapes;
   Loaded<Model> model;
-  Tokenizer tokenizer;
   std::atomic<bool> cancelled = false;
+  std::optional<Tokenizer> opened_tokenizer;
   std::string decoder_settings;    ///< of `decoder`
   std::optional<Decoder> decoder;  ///< the last one that was asked for
 
@@ -43,8 +43,12 @@ struct Checkpoint {
       : options{folder, {{}, overrides}},
         run(load_run(options.run(), ConfigPurpose::kModelOnly)),
         shapes(run.host(), run.config, WhichAdapters::kSaved),
-        model((prepare_device(run.config), open_model(shapes))),
-        tokenizer(Tokenizer::open(run.model_folder())) {}
+        model((prepare_device(run.config), open_model(shapes))) {}
+
+  const Tokenizer& tokenizer() {
+    if (!opened_tokenizer) opened_tokenizer = Tokenizer::open(run.model_folder());
+    return *opened_tokenizer;
+  }
 
   const Decoder& decoder_with(const std::vector<ConfigOverride>& overrides) {
     CheckpointOptions own = options;
@@ -88,24 +92,28 @@ Object open_checkpoint(const Object& given) {
   return held(opened);
 }
 
-/// (family, vocabulary, mask, padding, end tokens, context, block, device, whether position 0 is never predicted).
+/// (family, vocabulary, mask, padding, end tokens, context, block, device, whether position 0 is never predicted,
+/// ranges of ids that are never written).
 Object checkpoint_facts(const Object& given) {
   const Checkpoint& checkpoint = checkpoint_in(given[0]);
   const ModelTraits& traits = checkpoint.shapes.traits();
+  std::vector<Object> forbidden;
+  for (const auto& [first, end] : traits.forbidden_output_ids)
+    forbidden.push_back(tuple({integer(first), integer(end)}));
   return tuple({text(traits.family), integer(traits.vocabulary_size), integer(traits.mask_id), integer(traits.pad_id),
                 integers(end_ids(traits)), integer(traits.context_length), integer(traits.block_size),
                 text(checkpoint.model->device().str()), boolean(traits.prediction_row == PredictionRow::kPrevious)});
 }
 
-Object encode(const Object& given) { return integers(checkpoint_in(given[0]).tokenizer.encode(given[1].text())); }
+Object encode(const Object& given) { return integers(checkpoint_in(given[0]).tokenizer().encode(given[1].text())); }
 
 Object decode(const Object& given) {
-  return text(written_text(ids_in(given[1]), checkpoint_in(given[0]).tokenizer, given[2].boolean()));
+  return text(written_text(ids_in(given[1]), checkpoint_in(given[0]).tokenizer(), given[2].boolean()));
 }
 
 Object pieces(const Object& given) {
   std::vector<Object> list;
-  for (const std::string& piece : display_pieces(ids_in(given[1]), checkpoint_in(given[0]).tokenizer))
+  for (const std::string& piece : display_pieces(ids_in(given[1]), checkpoint_in(given[0]).tokenizer()))
     list.push_back(text(piece));
   return tuple(std::move(list));
 }
@@ -149,7 +157,7 @@ Object generate(const Object& given) {
   }
   std::vector<Object> texts;
   for (std::int64_t b = 0; b < made.tokens_BL.size(0); ++b)
-    texts.push_back(text(response_text(made, b, checkpoint.tokenizer)));
+    texts.push_back(text(response_text(made, b, checkpoint.tokenizer())));
   return tuple({fields_of(made), tuple(std::move(texts))});
 }
 

@@ -62,7 +62,7 @@ Object make_rollout(const Object& given) {
   return held(made);
 }
 
-/// (rollout, function, (vocabulary, mask, padding, end, context), device, (prompt tokens, mask, group), (seed, first))
+/// (rollout, function, (vocabulary, mask, padding, end, context, forbidden ids), device, (prompt tokens, mask, group), (seed, first))
 /// → trajectories.
 Object decode_by(const Object& given) {
   auto& decoder = holding_a<DecoderOfFunction>(given[0]);
@@ -72,7 +72,8 @@ Object decode_by(const Object& given) {
   for (std::int64_t* number :
        {&traits.vocabulary_size, &traits.mask_id, &traits.pad_id, &traits.end_id, &traits.context_length})
     *number = given[2][next++].integer();
-  traits.forbidden_output_ids = {{traits.mask_id, traits.mask_id + 1}};
+  for (const Object& range : given[2][5].items())
+    traits.forbidden_output_ids.emplace_back(range[0].integer(), range[1].integer());
   const FunctionPolicy policy(given[1], traits, at::Device(given[3].text()));
   RolloutInput input;
   input.policy = &policy;

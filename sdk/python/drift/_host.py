@@ -302,7 +302,7 @@ def held_out_item(task: texts.Task, index: int) -> tuple:
 def describe(error: BaseException) -> tuple[str, str, bool]:
     """What is wrong, what to do, and whether the user can. Of what Python raised: file and line, then the traceback."""
     if isinstance(error, Error):
-        return str(error), error.hint, True
+        return error.what, error.hint, True
     own = os.path.dirname(__file__)
     trace = traceback.TracebackException.from_exception(error)
     part: Optional[traceback.TracebackException] = trace

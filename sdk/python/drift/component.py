@@ -16,7 +16,10 @@ class Error(Exception):
 
     def __init__(self, what: str, hint: str = ""):
         super().__init__(what)
-        self.hint = hint
+        self.what, self.hint = what, hint
+
+    def __str__(self) -> str:
+        return f"{self.what}\n  = {self.hint}" if self.hint else self.what
 
 
 class Parameter:

@@ -102,7 +102,8 @@ class Checkpoint:
         facts = _core.call("checkpoint_facts", self._opened)
         self.family, self.vocabulary_size, self.mask_id, self.pad_id = facts[:4]
         self.end_ids: tuple[int, ...] = facts[4]
-        self.context_length, self.block_size, self.device, self._predicts_next = facts[5:]
+        self.context_length, self.block_size, self.device, self._predicts_next = facts[5:9]
+        self.forbidden_ids: tuple[tuple[int, int], ...] = facts[9]
         self.tokenizer = Tokenizer(self._opened)
 
     def generate(
@@ -207,6 +208,7 @@ def rollout(
     vocabulary_size: int,
     pad_id: int = 0,
     end_id: int = -1,
+    forbidden_ids: Sequence[tuple[int, int]] = (),
     samples: int = 1,
     first: int = 1,
     seed: int = 1,
@@ -218,8 +220,8 @@ def rollout(
 
     forward(tokens [B, S] int64, mask [B, S] bool) -> logits [B, S, V]: of the token at each place, of prompt and response
     with the mask token where nothing is committed. mask is None without padding, which is on the left; a function of one
-    argument gets tokens alone, and then all prompts must be of one length. prompts: token ids of each. samples, first,
-    seed: as for Checkpoint.generate. name, settings: the rollout, as [rollout] has it: length=64, steps=32, … device: of
+    argument gets tokens alone, and then all prompts must be of one length. prompts: token ids of each. forbidden_ids:
+    ranges [first, end) that are never written, besides the mask. samples, first, seed: as for Checkpoint.generate. name, settings: the rollout, as [rollout] has it: length=64, steps=32, … device: of
     the function's tensors. What `forward` raises is raised here.
     """
     import inspect
@@ -250,7 +252,7 @@ def rollout(
             raise
 
     decoder = _core.call("make_rollout", name, _core.items(settings))
-    traits = (vocabulary_size, mask_id, pad_id, end_id, 1 << 30)
+    traits = (vocabulary_size, mask_id, pad_id, end_id, 1 << 30, ((mask_id, mask_id + 1), *forbidden_ids))
     try:
         fields = _core.interruptible(
             "decode_by",
