@@ -102,7 +102,8 @@ Object checkpoint_facts(const Object& given) {
     forbidden.push_back(tuple({integer(first), integer(end)}));
   return tuple({text(traits.family), integer(traits.vocabulary_size), integer(traits.mask_id), integer(traits.pad_id),
                 integers(end_ids(traits)), integer(traits.context_length), integer(traits.block_size),
-                text(checkpoint.model->device().str()), boolean(traits.prediction_row == PredictionRow::kPrevious)});
+                text(checkpoint.model->device().str()), boolean(traits.prediction_row == PredictionRow::kPrevious),
+                tuple(std::move(forbidden))});
 }
 
 Object encode(const Object& given) { return integers(checkpoint_in(given[0]).tokenizer().encode(given[1].text())); }
