@@ -62,8 +62,8 @@ Object make_rollout(const Object& given) {
   return held(made);
 }
 
-/// (rollout, function, (vocabulary, mask, padding, end, context, forbidden ids), device, (prompt tokens, mask, group), (seed, first))
-/// → trajectories.
+/// (rollout, function, (vocabulary, mask, padding, end, context, forbidden ids), device, (prompt tokens, mask, group),
+/// (seed, first, step)) → trajectories. With a step the numbers drawn are those of that step of a run.
 Object decode_by(const Object& given) {
   auto& decoder = holding_a<DecoderOfFunction>(given[0]);
   ModelTraits traits;
@@ -78,8 +78,10 @@ Object decode_by(const Object& given) {
   RolloutInput input;
   input.policy = &policy;
   input.prompts = {unwrapped(given[4][0]), unwrapped(given[4][1]), unwrapped(given[4][2]), {}};
-  input.random = RandomStream(static_cast<std::uint64_t>(given[5][0].integer()), "generate");
+  const auto seed = static_cast<std::uint64_t>(given[5][0].integer());
   input.first_response = given[5][1].integer();
+  input.step = given[5][2].integer();
+  input.random = input.step > 0 ? RandomStream(seed, "train").child("rollout") : RandomStream(seed, "generate");
   decoder.cancelled = false;
   input.cancelled = &decoder.cancelled;
   Trajectories made;

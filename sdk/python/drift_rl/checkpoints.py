@@ -212,6 +212,7 @@ def rollout(
     samples: int = 1,
     first: int = 1,
     seed: int = 1,
+    step: int = 0,
     name: str = "block",
     device: str = "cpu",
     **settings: Any,
@@ -221,8 +222,9 @@ def rollout(
     forward(tokens [B, S] int64, mask [B, S] bool) -> logits [B, S, V]: of the token at each place, of prompt and response
     with the mask token where nothing is committed. mask is None without padding, which is on the left; a function of one
     argument gets tokens alone, and then all prompts must be of one length. prompts: token ids of each. forbidden_ids:
-    ranges [first, end) that are never written, besides the mask. samples, first, seed: as for Checkpoint.generate. name, settings: the rollout, as [rollout] has it: length=64, steps=32, … device: of
-    the function's tensors. What `forward` raises is raised here.
+    ranges [first, end) that are never written, besides the mask. samples, first, seed: as for Checkpoint.generate. step:
+    with it the draws are those of that step, from 1, of a run with this seed. name, settings: the rollout, as [rollout]
+    has it: length=64, steps=32, … device: that of the function's tensors. What `forward` raises is raised here.
     """
     import inspect
 
@@ -232,7 +234,7 @@ def rollout(
         raise Error("there is no prompt, or an empty one")
     longest = max(map(len, prompts))
     ragged = any(len(prompt) != longest for prompt in prompts)
-    takes_mask = len(inspect.signature(forward).parameters) > 1
+    takes_mask = len(inspect.signature(getattr(forward, "forward", forward)).parameters) > 1  # a module of torch, too
     if ragged and not takes_mask:
         raise Error("prompts differ in length, and `forward` takes no mask", "def forward(tokens, mask): …")
     tokens = torch.tensor([[pad_id] * (longest - len(prompt)) + list(prompt) for prompt in prompts])
@@ -261,7 +263,7 @@ def rollout(
             traits,
             device,
             tuple(repeated),
-            (seed, first - 1),
+            (seed, first - 1, step),
             cancel=lambda: _core.call("cancel_rollout", decoder),
         )
     except Error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 
-from drift import Error, Plan, Trajectories
+from drift import Error, Plan
 from drift.tensors import plan_fields, plan_of
 
 from . import _core
@@ -17,20 +17,18 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-def _as_tensor(name: str, values: Any, dtype: Any, shape: Sequence[Optional[int]]) -> "Tensor":
-    """On the CPU and contiguous. Lists are taken, too. @raises drift.Error of another shape or kind of number"""
+def _as_tensor(name: str, values: Any, dtype: Any, *shape: Optional[int]) -> "Tensor":
+    """On the CPU and contiguous; of a list, too. Whole numbers become others of any size, and nothing else does."""
     import torch
 
     tensor = torch.as_tensor(values)
-    if tensor.dtype != dtype:
-        integral = not tensor.dtype.is_floating_point and not tensor.dtype.is_complex
-        if dtype.is_floating_point or not integral or (dtype == torch.bool) != (tensor.dtype == torch.bool):
-            raise Error(f"`{name}` is of type {tensor.dtype}, not {dtype}")
-        tensor = tensor.to(dtype)
-    expected = ", ".join("?" if size is None else str(size) for size in shape)
-    if tensor.dim() != len(shape) or any(s is not None and s != t for s, t in zip(shape, tensor.shape)):
+    whole = (torch.int64, torch.int32)
+    if tensor.dtype != dtype and not (tensor.dtype in whole and dtype in whole):
+        raise Error(f"`{name}` is of type {tensor.dtype}, not {dtype}")
+    if tensor.dim() != len(shape) or any(size not in (None, own) for size, own in zip(shape, tensor.shape)):
+        expected = ", ".join("?" if size is None else str(size) for size in shape)
         raise Error(f"`{name}` has the shape {list(tensor.shape)}, not [{expected}]")
-    return tensor.detach().cpu().contiguous()
+    return tensor.detach().to("cpu", dtype).contiguous()
 
 
 class MaskingStrategy:
@@ -75,41 +73,32 @@ class MaskingStrategy:
         """
         import torch
 
-        long, responses = torch.int64, len(tokens)
-        tokens_BL = _as_tensor("tokens", tokens, long, (None, None))
-        length = tokens_BL.shape[1]
-        step_BL = _as_tensor("steps", steps, torch.int32, (responses, length))
-        if valid is None:
-            valid = (tokens_BL != pad_id) & (step_BL >= 0)
-        if prompts is None:
-            prompts = torch.zeros(responses, 0, dtype=long)
-        prompts = _as_tensor("prompts", prompts, long, (responses, None))
-        if prompt_mask is None:
-            prompt_mask = torch.ones_like(prompts, dtype=torch.bool)
-        trajectories = Trajectories(
-            prompt_tokens_BP=prompts,
-            prompt_mask_BP=_as_tensor("prompt_mask", prompt_mask, torch.bool, tuple(prompts.shape)),
-            group_B=_as_tensor("groups", torch.zeros(responses, dtype=long) if groups is None else groups, long, (responses,)),
-            tokens_BL=tokens_BL,
-            valid_BL=_as_tensor("valid", valid, torch.bool, (responses, length)),
-            step_BL=step_BL,
-            commit_logprob_BL=_as_tensor(
-                "logprobs",
-                torch.zeros(responses, length) if logprobs is None else logprobs,
-                torch.float32,
-                (responses, length),
-            ),
-            forwards_B=step_BL.amax(1).long() + 1 if length else torch.zeros(responses, dtype=long),
-        )
+        tokens = _as_tensor("tokens", tokens, torch.int64, None, None)
+        responses, length = tokens.shape
+        steps = _as_tensor("steps", steps, torch.int32, responses, length)
+        valid = (tokens != pad_id) & (steps >= 0) if valid is None else valid
+        prompts = _as_tensor("prompts", torch.zeros(responses, 0).long() if prompts is None else prompts, torch.int64, responses, None)
+        prompt_mask = torch.ones_like(prompts) > 0 if prompt_mask is None else prompt_mask
+        groups = torch.zeros(responses).long() if groups is None else groups
+        logprobs = torch.zeros(responses, length) if logprobs is None else logprobs
         numbers = torch.arange(responses) if response_numbers is None else response_numbers
-        ends = None if end_ids is None else torch.tensor(list(end_ids), dtype=long)
+        trajectories = (
+            prompts,
+            _as_tensor("prompt_mask", prompt_mask, torch.bool, *prompts.shape),
+            _as_tensor("groups", groups, torch.int64, responses),
+            tokens,
+            _as_tensor("valid", valid, torch.bool, responses, length),
+            steps,
+            _as_tensor("logprobs", logprobs, torch.float32, responses, length),
+            steps.amax(1).long() + 1,
+        )
         drawn = _core.call(
             "draw_plan",
             self._made,
-            tuple(vars(trajectories).values()),
+            trajectories,
             (seed, step, inner_iteration - 1, end_id, pad_id, block_size),
-            _as_tensor("response_numbers", numbers, long, (responses,)),
-            ends,
+            _as_tensor("response_numbers", numbers, torch.int64, responses),
+            None if end_ids is None else torch.tensor(list(end_ids)),
         )
         return plan_of(drawn)
 
@@ -215,9 +204,9 @@ def advantages(rewards: Any, groups: Union[int, Sequence[int], "Tensor"], **sett
     rewards_B = torch.as_tensor(rewards)
     if not rewards_B.dtype.is_floating_point:
         rewards_B = rewards_B.float()
-    rewards_B = _as_tensor("rewards", rewards_B, rewards_B.dtype, (None,))
+    rewards_B = _as_tensor("rewards", rewards_B, rewards_B.dtype, None)
     if not isinstance(groups, int):
-        number_B = _as_tensor("groups", groups, torch.int64, (len(rewards_B),))
+        number_B = _as_tensor("groups", groups, torch.int64, len(rewards_B))
         sizes = torch.unique_consecutive(number_B, return_counts=True)[1]
         if len(sizes.unique()) > 1 or len(sizes) != len(number_B.unique()):
             raise Error("the responses of a group are not adjacent, or groups differ in size", "sort them by group")
