@@ -24,7 +24,7 @@ namespace {
 
 // ---- losses ----
 
-Object make_loss(const Object& given) { return held(std::shared_ptr(component_in<LossEstimator>(given[0], given[1]))); }
+Object make_loss(const Object& given) { return held(component_in<LossEstimator>(given[0], given[1])); }
 
 /// What the loss needs besides the current log-probabilities, and what it couples.
 Object loss_facts(const Object& given) {
@@ -72,9 +72,7 @@ Object evaluate_loss(const Object& given) {
 
 // ---- masking strategies ----
 
-Object make_masking(const Object& given) {
-  return held(std::shared_ptr(component_in<MaskingStrategy>(given[0], given[1])));
-}
+Object make_masking(const Object& given) { return held(component_in<MaskingStrategy>(given[0], given[1])); }
 
 Object masking_refresh(const Object& given) {
   return integer(static_cast<std::int64_t>(checked_refresh(holding_a<MaskingStrategy>(given[0]))));

@@ -1,11 +1,7 @@
 #include <core/cli/python/module.h>
 
-#include <core/boundary/method_name.h>
-
 #include <drift/export.h>
-#include <drift/nearest.h>
 
-#include <algorithm>
 #include <exception>
 
 namespace drift::python {
@@ -45,30 +41,6 @@ Parameter::Value value_in(const std::string& type, const Object& value) {
   return list([](const Object& item) { return item.text(); });
 }
 
-ComponentEntry entry_of(ComponentKind kind, const std::string& name,
-                        const std::map<std::string, Parameter::Value>& values) {
-  const Registry& registry = installed().registry();
-  const ComponentEntry* found = registry.find(kind, name);
-  if (found != nullptr) return with_declaration(*found, values);
-  std::vector<std::string> names;
-  for (const ComponentEntry& entry : registry.components()) {
-    if (entry.kind == kind) names.push_back(entry.name);
-  }
-  require_known("no plugin provides a " + std::string(kind_name(kind)), name, names,
-                std::string(kind_name(kind)) + " components");
-  throw Error("not reached");
-}
-
-std::map<std::string, Parameter::Value> known(const ComponentEntry& entry,
-                                              const std::map<std::string, Parameter::Value>& values) {
-  std::vector<std::string> names;
-  for (const Parameter& parameter : entry.params) names.push_back(parameter.name);
-  for (const auto& [name, value] : values)
-    require_known(std::string(kind_name(entry.kind)) + " `" + entry.name + "` has no parameter", name, names,
-                  "parameters");
-  return values;
-}
-
 }  // namespace
 
 Object held(std::shared_ptr<void> object) {
@@ -100,9 +72,22 @@ std::vector<ConfigOverride> overrides_in(const Object& items) {
   return overrides;
 }
 
-ChosenEntry::ChosenEntry(ComponentKind kind, const std::string& name,
-                         const std::map<std::string, Parameter::Value>& values)
-    : entry(entry_of(kind, name, values)), parameters(entry.params, known(entry, values)) {}
+ComponentEntry entry_of(ComponentKind kind, const std::string& name,
+                        const std::map<std::string, Parameter::Value>& values) {
+  const Registry& registry = installed().plugins->registry;
+  const std::string kind_text(kind_name(kind));
+  std::vector<std::string> names;
+  for (const ComponentEntry& entry : registry.components()) {
+    if (entry.kind == kind) names.push_back(entry.name);
+  }
+  require_known("no plugin provides a " + kind_text, name, names, kind_text + " components");
+  ComponentEntry entry = with_declaration(*registry.find(kind, name), values);
+  names.clear();
+  for (const Parameter& parameter : entry.params) names.push_back(parameter.name);
+  for (const auto& [parameter, value] : values)
+    require_known(kind_text + " `" + name + "` has no parameter", parameter, names, "parameters");
+  return entry;
+}
 
 }  // namespace drift::python
 

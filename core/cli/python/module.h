@@ -52,8 +52,6 @@ T& holding_a(const Object& object) {
 struct Installed {
   std::unique_ptr<Plugins> plugins = load_plugins();
   RunHost host{plugins->registry};
-
-  const Registry& registry() const { return plugins->registry; }
 };
 Installed& installed();
 
@@ -62,19 +60,16 @@ std::map<std::string, Parameter::Value> values_in(const Object& items);
 /// The same as `--set KEY=VALUE` would have them.
 std::vector<ConfigOverride> overrides_in(const Object& items);
 
-/// The component that is called `name`, and its parameters with these values.
+/// The component that is called `name`, which takes these values.
 /// @throws Error naming the nearest name, of the component or of a parameter
-struct ChosenEntry {
-  ComponentEntry entry;
-  Parameters parameters;
-
-  ChosenEntry(ComponentKind kind, const std::string& name, const std::map<std::string, Parameter::Value>& values);
-};
+ComponentEntry entry_of(ComponentKind kind, const std::string& name,
+                        const std::map<std::string, Parameter::Value>& values);
 
 template <class T>
-Made<T> component_in(const Object& name, const Object& items) {
-  const ChosenEntry chosen(T::kKind, name.text(), values_in(items));
-  return make_from_plugin<T>(installed().host, chosen.entry, chosen.parameters);
+std::shared_ptr<T> component_in(const Object& name, const Object& items) {
+  const auto values = values_in(items);
+  const ComponentEntry entry = entry_of(T::kKind, name.text(), values);
+  return make_from_plugin<T>(installed().host, entry, Parameters(entry.params, values));
 }
 
 }  // namespace drift::python

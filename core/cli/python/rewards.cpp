@@ -14,7 +14,7 @@ struct JudgeOfRun {
   Judge judge;
 
   explicit JudgeOfRun(const std::vector<ConfigOverride>& overrides)
-      : config(resolve_config(load_document({}, overrides), installed().registry(), ConfigPurpose::kJudge)),
+      : config(resolve_config(load_document({}, overrides), installed().plugins->registry, ConfigPurpose::kJudge)),
         judge(installed().host, config) {}
 };
 

@@ -52,7 +52,7 @@ class FunctionPolicy final : public Policy {
 };
 
 struct DecoderOfFunction {
-  Made<Rollout> rollout;
+  std::shared_ptr<Rollout> rollout;
   std::atomic<bool> cancelled = false;
 };
 
