@@ -139,8 +139,8 @@ TEST(Walls, PluginsIncludePublicHeadersAndBackbonesAlsoTheTransformerParts) {
                                                 included == "core/base/descriptor.h" ||
                                                 included == "core/base/plain_threads.h";
                       return other_room && !(transformer_part && file.starts_with("plugins/models/")) &&
-                             !(process_part &&
-                               (file.starts_with("plugins/rewards/code/") || file.starts_with("plugins/python/"))) &&
+                             !(process_part && file.starts_with("plugins/rewards/code/")) &&
+                             !(included.starts_with("core/python/") && file.starts_with("plugins/python/")) &&
                              !(included == "core/base/question_key.h" && file.starts_with("plugins/tasks/dataset/"));
                     }),
       IsEmpty());

@@ -25,7 +25,7 @@ class Error(Exception):
 class Parameter:
     """A declared parameter; parameter() makes it."""
 
-    def __init__(self, default: Any, doc: str, type_name: str, interval: tuple, choices: Sequence[str], is_path: bool):
+    def __init__(self, default: Any, doc: str, type_name: str, interval: tuple[Any, ...], choices: Sequence[str], is_path: bool):
         self.default = default
         self.doc = doc
         self.type_name = type_name  # "bool", "int", "float", "str", "list of str", "list of int" or "list of float"

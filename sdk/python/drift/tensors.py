@@ -41,11 +41,11 @@ PLAN_FIELDS = (
 )
 
 
-def plan_fields(plan: Plan) -> tuple:
+def plan_fields(plan: Plan) -> tuple[Any, ...]:
     return tuple(getattr(plan, name) for name in PLAN_FIELDS)
 
 
-def plan_of(fields: tuple) -> Plan:
+def plan_of(fields: tuple[Any, ...]) -> Plan:
     return Plan(**dict(zip(PLAN_FIELDS, fields)))
 
 
@@ -72,12 +72,12 @@ class LossInput:
     reference_FL: Optional[Tensor] = None  # of the reference policy; None unless needed
     entropy_FL: Optional[Tensor] = None  # of the predicted distribution, differentiable; None unless needed
     reference_entropy_FL: Optional[Tensor] = None  # None unless both are needed
-    advantage_B: Optional[Tensor] = None  # float32, of all responses; plan.response_F indexes it
+    advantage_B: Tensor = None  # float32, of all responses; plan.response_F indexes it
     valid_BL: Optional[Tensor] = None  # bool, of all responses
     scored_B: Optional[Tensor] = None  # int64, of all responses: positions that at least one view of the plan scores
     advantage_BL: Optional[Tensor] = None  # float32, of all responses and tokens; None: advantages are per response
-    totals: Optional[Totals] = None  # in a unit test, without it: those of `plan`
-    metrics: list = field(default_factory=list)  # what add_mean() and add_ratio() were given
+    totals: Totals = None  # type: ignore[assignment]  # in a unit test, without it: those of `plan`
+    metrics: list[Any] = field(default_factory=list)  # what add_mean() and add_ratio() were given
 
     def __post_init__(self) -> None:
         if self.totals is None:

@@ -23,7 +23,7 @@ def _after_fork() -> None:
     _forked = bool(_functions)
 
 
-def _check_torch() -> None:
+def need_torch() -> None:
     try:
         import torch
     except ImportError as missing:
@@ -42,7 +42,7 @@ def _version() -> str:
 
 
 def _load() -> None:
-    _check_torch()
+    need_torch()
     library = ctypes.PyDLL(str(prefix() / "lib" / "libdrift_program.so"))
     library.drift_python_functions.restype = ctypes.py_object
     _functions.update(library.drift_python_functions())

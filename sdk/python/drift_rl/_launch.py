@@ -1,5 +1,6 @@
 """The command `drift`, which becomes the program."""
 
+import importlib.util
 import os
 import sys
 
@@ -7,8 +8,6 @@ from . import _place
 
 
 def main() -> None:
-    own = _place.environment()
-    if "LD_LIBRARY_PATH" not in own and not (_place.prefix() / ".." / "torch" / "lib" / "libtorch_cpu.so").is_file():
+    if _place.in_wheel() and importlib.util.find_spec("torch") is None:
         sys.exit(f"error: drift needs the package torch, which is not installed\n  = pip install torch=={_place.TORCH}")
-    program = _place.program()
-    os.execve(program[0], ["drift", *sys.argv[1:]], own)
+    os.execve(_place.program()[0], ["drift", *sys.argv[1:]], _place.environment())

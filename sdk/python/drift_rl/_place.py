@@ -20,6 +20,10 @@ def prefix() -> Path:
     raise ImportError(f"{own} belongs to no installed Drift: there is no lib/libdrift_program.so above it")
 
 
+def in_wheel() -> bool:
+    return prefix() == Path(os.path.abspath(__file__)).parent
+
+
 def program() -> list[str]:
     """The command `drift`, as a child of this process is to be started."""
     return [str(prefix() / "bin" / "drift")]
@@ -41,8 +45,7 @@ def environment() -> dict[str, str]:
 def import_drift() -> None:
     """Makes `import drift` give the package of components in Python, the same that files of components import."""
     folder = str(prefix() / "share" / "drift" / "sdk" / "python")
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
+    sys.path.insert(0, folder)  # before another project's `drift`
     module = importlib.import_module("drift")
     origin = os.path.realpath(module.__file__ or "")
     if not origin.startswith(os.path.realpath(folder) + os.sep):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union, cast
 
 from drift import Error, Trajectories
 
@@ -122,13 +122,13 @@ class Checkpoint:
         [rollout] has them: length=64, steps=32, temperature=0.5, …; `rollout` is its name, `seed` that of its draws; other
         keys in full: **{"prompt.format": "chat"}. Those that are left out are the run's that made the checkpoint.
         """
-        one: Any = prompts
-        every: Any = [one] if isinstance(one, str) or (len(one) > 0 and isinstance(one[0], int)) else one
-        if len(every) == 0:
+        one = isinstance(prompts, str) or (len(prompts) > 0 and isinstance(prompts[0], int))
+        several = cast("Sequence[Prompt]", [prompts] if one else prompts)
+        if not several:
             raise Error("there is no prompt")
         names = {"rollout": "rollout.name", "seed": "run.seed"}
         keys = {names.get(key, key if "." in key else f"rollout.{key}"): value for key, value in settings.items()}
-        asked = tuple((p, ()) if isinstance(p, str) else (None, tuple(map(int, p))) for p in every)
+        asked = tuple((p, ()) if isinstance(p, str) else (None, tuple(map(int, p))) for p in several)
         fields, texts = _core.interruptible(
             "generate",
             self._opened,
@@ -228,6 +228,7 @@ def rollout(
     """
     import inspect
 
+    _core.need_torch()
     import torch
 
     if not prompts or any(len(prompt) == 0 for prompt in prompts):

@@ -199,6 +199,7 @@ def advantages(rewards: Any, groups: Union[int, Sequence[int], "Tensor"], **sett
     groups: the size of each group, or the number of each response's group; the responses of a group are adjacent, and
     groups are of one size. settings: baseline, std, std_floor and std_epsilon, as [advantage] of a run has them.
     """
+    _core.need_torch()
     import torch
 
     rewards_B = torch.as_tensor(rewards)
@@ -222,6 +223,7 @@ def linear_log_softmax(hidden: "Tensor", head: "Tensor", targets: "Tensor") -> "
     hidden [..., H], head [V, H] of its type and on its device, targets [...] int64. Full logits are in memory only
     where a gradient is asked for, once, and become their own gradient; without one, a tile of them.
     """
+    _core.need_torch()
     from ._head import apply
 
     return apply(hidden, head, targets)

@@ -1,0 +1,3 @@
+from ._launch import main
+
+main()
