@@ -155,6 +155,14 @@ void check_plugins(std::vector<Finding>& findings) {
   check_rewards(plugins->registry, findings);
 }
 
+/// Where `import drift_rl` finds the module. A wheel has put it in Python's path.
+Finding check_module() {
+  const std::filesystem::path prefix = program_path().parent_path().parent_path();
+  const bool in_wheel = std::filesystem::exists(prefix / "__init__.py");
+  return ok("Python", "drift_rl in " + (in_wheel ? prefix.parent_path().string()
+                                                 : prefix.string() + "/share/drift/sdk/python    (PYTHONPATH)"));
+}
+
 /// A file can be written where runs go, or where their folder would be made.
 Finding check_runs_folder() {
   std::error_code ignored;
@@ -201,7 +209,8 @@ int examine(const bool& json) {
                                    check_cuda(),
                                    check_threads(),
                                    check_products(),
-                                   check_ranks()};
+                                   check_ranks(),
+                                   check_module()};
   check_plugins(findings);
   findings.push_back(check_runs_folder());
 

@@ -200,11 +200,14 @@ TEST(CliUsage, DoctorSaysWhatWorks) {
     std::istringstream(line) >> verdict >> subject;
     if (subject != "reward") subjects += subject + " ";  // one line for each that cannot judge here
   }
-  EXPECT_EQ(subjects, "drift compiler LibTorch CUDA threads products ranks plugins rewards runs ") << result.output;
+  EXPECT_EQ(subjects, "drift compiler LibTorch CUDA threads products ranks Python plugins rewards runs ")
+      << result.output;
   EXPECT_EQ(result.status, problem ? 1 : 0) << result.output;
   EXPECT_EQ(last, problem ? "There are problems: see the lines that say so." : "Everything that is needed works.");
 
   EXPECT_THAT(result.output, HasSubstr(", " + program().string() + "\n"));
+  EXPECT_THAT(result.output, HasSubstr("Python    drift_rl in " + (build_dir() / "share/drift/sdk/python").string() +
+                                       "    (PYTHONPATH)\n"));
   const std::string loaded = "LibTorch  2.11.0, ";
   const auto at = result.output.find(loaded);
   ASSERT_NE(at, std::string::npos) << result.output;
