@@ -189,7 +189,7 @@ class UsageError : public Error {
 
 // Each is defined where the command is implemented: train_command.cpp, …
 Command train_command(), pretrain_command(), sweep_command(), eval_command(), eval_diff_command(), generate_command();
-Command report_command(), watch_command(), plan_command(), claims_command(), rollout_verify_command(),
+Command report_command(), watch_command(), runs_command(), plan_command(), claims_command(), rollout_verify_command(),
     fidelity_command();
 Command model_info_command(), model_verify_command(), model_describe_command(), model_merge_command(),
     model_random_command();

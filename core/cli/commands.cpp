@@ -13,14 +13,14 @@ namespace drift {
 
 const std::vector<Command>& all_commands() {
   static const std::vector<Command> all = {
-      train_command(),        pretrain_command(),     sweep_command(),          eval_command(),
-      eval_diff_command(),    claims_command(),       report_command(),         watch_command(),
-      fidelity_command(),     generate_command(),     plan_command(),           rollout_verify_command(),
-      model_info_command(),   model_verify_command(), model_describe_command(), model_merge_command(),
-      model_random_command(), data_check_command(),   tokenize_command(),       plugin_list_command(),
-      plugin_info_command(),  plugin_check_command(), reward_command(),         loss_command(),
-      config_show_command(),  config_docs_command(),  reference_command(),      completion_command(),
-      doctor_command(),       sdk_command(),          sdk_new_command()};
+      train_command(),          pretrain_command(),     sweep_command(),        eval_command(),
+      eval_diff_command(),      claims_command(),       report_command(),       watch_command(),
+      runs_command(),           fidelity_command(),     generate_command(),     plan_command(),
+      rollout_verify_command(), model_info_command(),   model_verify_command(), model_describe_command(),
+      model_merge_command(),    model_random_command(), data_check_command(),   tokenize_command(),
+      plugin_list_command(),    plugin_info_command(),  plugin_check_command(), reward_command(),
+      loss_command(),           config_show_command(),  config_docs_command(),  reference_command(),
+      completion_command(),     doctor_command(),       sdk_command(),          sdk_new_command()};
   return all;
 }
 

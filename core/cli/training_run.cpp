@@ -50,6 +50,7 @@ LoopSettings loop_settings(const LoadedRun& run, ConfigPurpose purpose, Identity
     settings.steps = section.steps;
     settings.checkpoint_every = section.checkpoint_every;
     settings.keep_checkpoints = section.keep_checkpoints;
+    settings.keep_best = section.keep_best;
   };
   purpose == ConfigPurpose::kTrain ? take(config.get<TrainSettings>()) : take(config.get<PretrainSettings>());
   settings.evaluate_every = evaluation.every;

@@ -1,10 +1,11 @@
 #include <core/base/here_and_now.h>
 #include <core/cli/load_run.h>
+#include <core/io/file_error.h>
 #include <core/report/full_screen.h>
 #include <core/report/terminal.h>
 #include <core/report/watch_screen.h>
 #include <core/report/watched_run.h>
-#include <core/sweep/sweep_index.h>
+#include <core/sweep/compared_run.h>
 
 #include <drift/error.h>
 
@@ -13,7 +14,6 @@
 #include <iostream>
 #include <map>
 #include <set>
-#include <system_error>
 
 namespace drift {
 namespace {
@@ -26,41 +26,6 @@ struct WatchOptions {
   bool once = false;
 };
 
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
-bool holds_a_run(const fs::path& folder) {
-  return is_there(folder / "config.toml") || is_there(folder / "metrics.jsonl");
-}
-
-/// "runs/quickstart/" is called quickstart.
-std::string name_of_run(const fs::path& folder) {
-  std::error_code ignored;
-  return fs::weakly_canonical(folder, ignored).filename().string();
-}
-
-/// The folder itself or, where it holds no run, the runs in it: a sweep's, as it orders and calls them, or those of a
-/// folder of runs.
-std::vector<IndexedRun> watched_runs(const fs::path& folder) {
-  if (holds_a_run(folder)) return {{folder}};
-  std::vector<IndexedRun> found = read_sweep_index(folder);
-  std::erase_if(found, [](const IndexedRun& run) { return !holds_a_run(run.folder); });
-  if (!found.empty()) return found;
-  for (const fs::path& place : {folder / "runs", folder}) {
-    std::error_code failed;
-    for (fs::directory_iterator entry(place, failed); !failed && entry != fs::directory_iterator();
-         entry.increment(failed)) {
-      if (holds_a_run(entry->path())) found.push_back({entry->path()});
-    }
-    if (!found.empty()) break;
-  }
-  if (found.empty()) return {{folder}};  // a run, or one that is still to come
-  std::ranges::sort(found, {}, &IndexedRun::folder);
-  return found;
-}
-
 /// Every run that the arguments name. A sweep's may begin while it is watched.
 class Watch {
  public:
@@ -71,11 +36,13 @@ class Watch {
     std::set<fs::path> seen;
     runs_.clear();
     for (const fs::path& argument : arguments_) {
-      for (const IndexedRun& found : watched_runs(argument.lexically_normal())) {
+      const fs::path folder = argument.lexically_normal();
+      std::vector<IndexedRun> begun = begun_runs(folder);
+      if (begun.empty()) begun = {{folder}};  // a run, or one that is still to come
+      for (const IndexedRun& found : begun) {
         if (!seen.insert(found.folder).second) continue;
-        const std::string name = found.name.empty() ? name_of_run(found.folder) : found.name;
-        const auto known =
-            known_.try_emplace(found.folder, RunWatch(found.folder, recorded_settings), WatchedRun{.name = name});
+        const auto known = known_.try_emplace(found.folder, RunWatch(found.folder, recorded_settings),
+                                              WatchedRun{.name = found.title()});
         auto& [watch, run] = known.first->second;
         watch.look(run, now);
         runs_.push_back(run);

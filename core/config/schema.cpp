@@ -42,6 +42,7 @@ std::vector<SectionSchema> make_sections() {
   const std::vector<ConfigPurpose> all = {kTrain, kPretrain, kEval, kGenerate, kModelOnly, kJudge, kData};
   const Effects of_training = {{"checkpoint_every", kBookkeeping},
                                {"keep_checkpoints", kBookkeeping},
+                               {"keep_best", kBookkeeping},
                                {"memory_budget_mib", kMeasurement},
                                {"offload", kMeasurement}};
   Effects of_policy_training = of_training;

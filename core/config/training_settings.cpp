@@ -96,6 +96,9 @@ void SharedTrainingSettings::declare(Parameters& parameters) {
   checkpoint_every = parameters("checkpoint_every", checkpoint_every,
                                 "steps between two checkpoints, 0 = only at the end", at_least(0));
   keep_checkpoints = parameters("keep_checkpoints", keep_checkpoints, "latest checkpoints to keep", at_least(1));
+  keep_best =
+      parameters("keep_best", keep_best,
+                 "also keep the checkpoint of the step with the highest held-out accuracy, as checkpoints/best");
   memory_budget =
       parameters(
           "memory_budget_mib", memory_budget >> 20,

@@ -114,6 +114,7 @@ struct AdamwSettings {
 struct SharedTrainingSettings {
   std::int64_t checkpoint_every = 10;  ///< 0: only at the end
   std::int64_t keep_checkpoints = 2;
+  bool keep_best = false;          ///< one checkpoint more is up to seven times the weights' bytes on disk
   std::int64_t memory_budget = 0;  ///< bytes; 0: a share of the device's memory
   AdamwSettings adamw;
 

@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kStepPrefix = "step-";
 constexpr const char* kMetrics = "metrics.jsonl";
 constexpr const char* kLast = "last";
+constexpr const char* kBest = "best";
 constexpr const char* kInspect = "inspect";
 constexpr const char* kOther = "another run";
 // In this order: what makes it a run that has begun goes last.
@@ -185,6 +186,12 @@ void RunFolder::write_inspection(std::int64_t step, std::string_view content) co
 void RunFolder::forget_steps_after(std::int64_t step) const {
   truncate_metrics(step);
   std::error_code failed;
+  // The run does that step again: other weights, perhaps, take the folder.
+  const fs::path link = checkpoints() / kBest, best = fs::read_symlink(link, failed);
+  for (const StepEntry& entry : step_entries(checkpoints())) {
+    if (entry.step > step && entry.path.filename() == best && !fs::remove(link, failed))
+      throw_file_error("remove", link, failed.value());
+  }
   if (!fs::exists(path_ / kInspect, failed)) return;
   for (const StepEntry& entry : step_entries(path_ / kInspect, ".json")) {
     if (entry.step <= step) break;
@@ -208,13 +215,23 @@ fs::path RunFolder::save_checkpoint(const RunCheckpoint& checkpoint, std::int64_
   lock_.require_held();
   folder.publish();
   replace_symlink_atomically(checkpoints() / kLast, name);
+  if (checkpoint.is_best) link_best(checkpoint.state.step);
   // Only now is an older one dispensable. Later steps, left by a run that went on from an earlier checkpoint, stay
   // until this run reaches them.
   std::int64_t kept = 0;
+  std::error_code none;
+  const fs::path best = fs::read_symlink(checkpoints() / kBest, none);
   for (const StepEntry& old : step_entries(checkpoints())) {
-    if (old.step <= checkpoint.state.step && ++kept > keep) remove_folder_atomically(old.path);
+    if (old.step <= checkpoint.state.step && ++kept > keep && old.path.filename() != best)
+      remove_folder_atomically(old.path);
   }
   return checkpoints() / name;
+}
+
+void RunFolder::link_best(std::int64_t step) const {
+  std::error_code failed;
+  if (fs::exists(checkpoints() / step_name(step), failed))
+    replace_symlink_atomically(checkpoints() / kBest, step_name(step));
 }
 
 std::optional<ResumePoint> RunFolder::resume_point() const {

@@ -24,6 +24,7 @@ struct RunCheckpoint {
   std::filesystem::path source;  ///< folder whose other files (tokenizer, …) are carried along; may be empty
   std::string card = {};         ///< README.md; empty: none
   std::optional<AdapterDescription> adapter = {};  ///< then `parameters` are the adapter's, and nothing else is written
+  bool is_best = false;                            ///< of all so far
 };
 
 /// Where a run continues.
@@ -41,6 +42,7 @@ struct ResumePoint {
 ///     changes.jsonl                                           settings that were changed when the run continued
 ///     checkpoints/step-000010/  …                             the last few
 ///     checkpoints/last -> step-000010                         the one to continue from
+///     checkpoints/best -> step-000005                         of the highest accuracy, if the run keeps it
 ///
 /// Everything is written so that a kill at any instant leaves the old or the new state, never a mixture.
 class RunFolder {
@@ -74,12 +76,14 @@ class RunFolder {
 
   /// Write inspect/step-NNNNNN.json.
   void write_inspection(std::int64_t step, std::string_view content) const;
-  /// Before a run goes on behind `step`: metrics and inspections of later steps are gone.
+  /// Before a run goes on behind `step`: metrics and inspections of later steps are gone, and `best` of one.
   void forget_steps_after(std::int64_t step) const;
 
-  /// Write checkpoints/step-NNNNNN, point `last` at it, then remove all but the newest `keep` (at least 1).
-  /// @return its folder
+  /// Write checkpoints/step-NNNNNN, point `last` at it and `best`, if it is, then remove all but the newest `keep` (at
+  /// least 1) and the best. @return its folder
   std::filesystem::path save_checkpoint(const RunCheckpoint& checkpoint, std::int64_t keep) const;
+  /// Point `best` at the step's checkpoint, if there is one.
+  void link_best(std::int64_t step) const;
 
   /// The checkpoint to continue from, every file checked against its checksum; nothing if the run never wrote one.
   /// @throws Error if it is damaged (the hint names the newest complete one and how to choose it: the decision is the

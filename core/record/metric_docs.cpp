@@ -105,7 +105,7 @@ RecordDoc column_doc() {
        {"tokens/s", "tokens/s", kCount, "tokens_per_second"},
        {"left", "", "", "the time until the last step, at the pace of the last ones"},
        {"rate", "", "", "`drift watch`: the pace of the last steps"},
-       {"state", "text", "", "`drift watch`: no run yet, running, ended, stopped, failed or lost"},
+       {"state", "text", "", "`drift watch`, `drift runs`: no run yet, running, finished, stopped, failed or lost"},
        {"alarms", "alarms", kCount, "`drift watch`: how many of [alarms] the run has raised"}}};
 }
 

@@ -8,7 +8,6 @@
 #include <core/report/terminal.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <ranges>
@@ -38,11 +37,9 @@ struct RunColumn {
 };
 
 std::string state_cell(const WatchedRun& run, const WatchView& view) {
-  static constexpr std::array<const char*, 6> kWords = {"no run yet", "running", "finished",
-                                                        "stopped",    "failed",  "lost"};
   const bool runs = run.state == WatchedState::kRunning;
   const bool silent = run.state == WatchedState::kLost || (runs && run.is_quiet());
-  std::string text = kWords[static_cast<std::size_t>(run.state)];
+  std::string text = name_of(run.state);
   if (silent && !std::isnan(run.quiet)) text += ", quiet for " + format_duration(run.quiet);
   const bool bad = silent || run.state == WatchedState::kFailed;
   return styled(text, bad ? Style::kWarning : runs ? Style::kAccent : Style::kPlain, view.color);

@@ -51,6 +51,11 @@ WatchedSample watched_sample(const nlohmann::json& json) {
 
 }  // namespace
 
+const char* name_of(WatchedState state) {
+  static constexpr const char* kWords[] = {"no run yet", "running", "finished", "stopped", "failed", "lost"};
+  return kWords[static_cast<std::size_t>(state)];
+}
+
 double WatchedRun::seconds_per_step() const {
   double sum = 0;
   std::size_t known = 0;

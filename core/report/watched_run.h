@@ -25,6 +25,9 @@ enum class WatchedState {
   kLost,     ///< it ended and left no word, or its machine is out of reach
 };
 
+/// "no run yet", "running", "finished", "stopped", "failed", "lost"
+const char* name_of(WatchedState state);
+
 /// A response of the last evaluation. Texts are as the model wrote them.
 struct WatchedSample {
   std::int64_t step = 0;

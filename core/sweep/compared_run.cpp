@@ -13,13 +13,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_run(const fs::path& folder) { return fs::exists(folder / "config.toml") && fs::is_directory(folder); }
+bool is_run(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "config.toml", ignored);
+}
 
 std::vector<IndexedRun> runs_directly_in(const fs::path& folder) {
   std::vector<IndexedRun> runs;
-  if (!fs::is_directory(folder)) return runs;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (is_run(entry.path())) runs.push_back({.folder = entry.path()});
+  std::error_code failed;
+  for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
+    if (is_run(entry->path())) runs.push_back({.folder = entry->path()});
   }
   std::ranges::sort(runs, {}, &IndexedRun::folder);
   return runs;
@@ -91,13 +94,18 @@ ComparedRun read_compared_run(const fs::path& folder) {
   return run;
 }
 
-std::vector<IndexedRun> runs_in(const fs::path& folder) {
+std::vector<IndexedRun> begun_runs(const fs::path& folder) {
   if (is_run(folder)) return {{.folder = folder}};
   std::vector<IndexedRun> runs = read_sweep_index(folder);
   std::erase_if(runs, [](const IndexedRun& run) { return !is_run(run.folder); });
   for (const fs::path& place : {folder / "runs", folder}) {
     if (runs.empty()) runs = runs_directly_in(place);
   }
+  return runs;
+}
+
+std::vector<IndexedRun> runs_in(const fs::path& folder) {
+  std::vector<IndexedRun> runs = begun_runs(folder);
   if (!runs.empty()) return runs;
   if (!fs::exists(folder))
     throw Error("there is no folder " + folder.string(), "name the folder of a run or of a sweep");

@@ -34,8 +34,10 @@ struct ComparedRun {
 /// @throws Error if no run has begun there
 ComparedRun read_compared_run(const std::filesystem::path& folder);
 
-/// The runs that have begun in a folder: itself; a sweep's, as it orders and calls them; or those in its own folders,
-/// in the order of their names. @throws Error if there is no such folder, or none has begun
+/// The runs that have begun in a folder, which may be missing: itself; a sweep's, as it orders and calls them; or those
+/// in its own folders, in the order of their names.
+std::vector<IndexedRun> begun_runs(const std::filesystem::path& folder);
+/// The same. @throws Error if there is no such folder, or none has begun
 std::vector<IndexedRun> runs_in(const std::filesystem::path& folder);
 
 }  // namespace drift

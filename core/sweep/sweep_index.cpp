@@ -16,6 +16,11 @@ constexpr const char* kIndex = "cells.json";
 
 }  // namespace
 
+std::string IndexedRun::title() const {
+  std::error_code ignored;
+  return name.empty() ? fs::weakly_canonical(folder, ignored).filename().string() : name;
+}
+
 void write_sweep_index(const SweepPlan& plan, const fs::path& sweep) {
   nlohmann::ordered_json index;
   for (std::size_t cell = 0; cell < plan.cells.size(); ++cell) {

@@ -15,6 +15,9 @@ struct IndexedRun {
   std::string cell = {};      ///< label of the cell
   std::string baseline = {};  ///< of the cell that the sweep compares it with
   std::string name = {};      ///< "k=4, seed 2"; the cell's label where it has one run
+
+  /// `name` or, where a sweep gave none, that of the folder: "quickstart".
+  std::string title() const;
 };
 
 /// Write cells.json into the sweep's folder.

@@ -5,6 +5,7 @@
 #include <core/base/stop_signal.h>
 #include <core/boundary/divided_weights.h>
 #include <core/boundary/plugin_call.h>
+#include <core/record/metrics_reader.h>
 
 #include <drift/error.h>
 
@@ -131,6 +132,7 @@ LoopResult TrainingLoop::run() {
   const StopSignal stop(ranks_.is_first() ? "step" : nullptr);
   result_.start_seconds += kProgramTimer.seconds();
   if (folder_ != nullptr) folder_->forget_steps_after(result_.checkpoint.empty() ? -1 : result_.last_step);
+  if (settings_.keep_best) find_best();
   if (result_.checkpoint.empty() && evaluate_ && settings_.evaluate_before) {
     set_current_step(0);
     guarded("evaluation before the first step", [&] {
@@ -188,6 +190,7 @@ void TrainingLoop::train_step(std::int64_t step) {
   result_.seconds += timer.seconds();
   const bool last = step == settings_.steps;
   const bool due = settings_.evaluate_every > 0 && step % settings_.evaluate_every == 0;
+  const double best_before = best_accuracy_;
   if (evaluate_ && (last || due)) evaluate(metrics);
   show_warnings_of_ranks();
 
@@ -196,7 +199,8 @@ void TrainingLoop::train_step(std::int64_t step) {
   unaccounted_ = record_timer.seconds();
   result_.seconds += unaccounted_;
   const bool save_due = settings_.checkpoint_every > 0 && step % settings_.checkpoint_every == 0;
-  if (last || save_due || stop_signal(ranks_) != 0) save(step);
+  const bool is_best = settings_.keep_best && best_accuracy_ > best_before;
+  if (last || save_due || is_best || stop_signal(ranks_) != 0) save(step, is_best);
 }
 
 void TrainingLoop::compare_ranks(StepRecord& metrics, double waited) const {
@@ -236,7 +240,21 @@ void TrainingLoop::record(const StepRecord& metrics) {
   observe_(metrics);
 }
 
-void TrainingLoop::save(std::int64_t step) {
+/// Of the evaluations before this start. A kill may have come between the first checkpoint and its link.
+void TrainingLoop::find_best() {
+  if (folder_ != nullptr) {
+    std::int64_t best = 0;
+    for (const StepRecord& step : read_metrics(folder_->path() / "metrics.jsonl")) {
+      if (!step.held_out || step.held_out->accuracy <= best_accuracy_) continue;
+      best_accuracy_ = step.held_out->accuracy;
+      best = step.step;
+    }
+    folder_->link_best(best);
+  }
+  best_accuracy_ = of_all_ranks(ranks_, best_accuracy_).max().item<double>();
+}
+
+void TrainingLoop::save(std::int64_t step, bool is_best) {
   const bool divided = ranks_.size() > 1 && !settings_.adapter;
   auto parts = training_.state_parts();
   const bool has_whole_state = parts.empty();
@@ -256,6 +274,7 @@ void TrainingLoop::save(std::int64_t step) {
   checkpoint.config_json = settings_.model_config_json;
   checkpoint.source = settings_.model_folder;
   if (settings_.card) checkpoint.card = settings_.card();
+  checkpoint.is_best = is_best;
   checkpoint.state.step = step;
   checkpoint.state.seed = settings_.seed;
   checkpoint.state.settings = settings_.settings;

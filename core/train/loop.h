@@ -25,6 +25,7 @@ struct LoopSettings {
   std::int64_t steps = 0;
   std::int64_t checkpoint_every = 0;  ///< 0: only at the end
   std::int64_t keep_checkpoints = 1;
+  bool keep_best = false;           ///< also the checkpoint of the highest accuracy
   std::int64_t evaluate_every = 0;  ///< 0: only at the ends
   bool evaluate_before = true;
   std::uint64_t seed = 0;
@@ -77,7 +78,8 @@ class TrainingLoop {
   void show_warnings_of_ranks();
   void evaluate(StepRecord& metrics);
   void record(const StepRecord& metrics);
-  void save(std::int64_t step);
+  void find_best();
+  void save(std::int64_t step, bool is_best);
   void warn(std::int64_t step, const std::string& text);
   void judge(std::int64_t step, const HeldOutResult& result);
 

@@ -143,7 +143,8 @@ void plan_checkpoints(const RunConfig& config, const Model& shapes, TrainingPlan
   plan.checkpoint_bytes = trained.masters + trained.moment_bytes(config);
   for (const NamedTensor& one : has_adapter(config) ? adapter_parameters(shapes) : shapes.parameters())
     plan.checkpoint_bytes += static_cast<std::int64_t>(one.tensor.nbytes());
-  plan.checkpoints = config.get<TrainSettings>().keep_checkpoints;
+  const auto train = config.get<TrainSettings>();
+  plan.checkpoints = train.keep_checkpoints + (train.keep_best ? 1 : 0);
 }
 
 void plan_evaluations(const RunConfig& config, const Loaded<Task>& task, TrainingPlan& plan) {

@@ -32,6 +32,7 @@ const std::vector<Listed> kCommands = {
     {"claims", "CHECKPOINT_DIR"},
     {"report", "RUN..."},
     {"watch", "RUN..."},
+    {"runs", "[FOLDER]"},
     {"fidelity", "CONFIG.toml"},
     {"generate", "CHECKPOINT_DIR"},
     {"plan", "RUN.toml"},
@@ -113,11 +114,12 @@ TEST(CliUsage, WithoutACommandTheHelpIsShown) {
 TEST(CliUsage, AnUnknownCommand) {
   const auto result = drift("trian run.toml");
   EXPECT_THAT(result, mistake());
-  EXPECT_EQ(result.error,
-            "error: unknown command `trian`\n"
-            "  = did you mean `drift train`?\n"
-            "  = commands: train, pretrain, sweep, eval, claims, report, watch, fidelity, generate, plan, rollout, "
-            "model, data, tokenize, plugin, reward, loss, config, doctor, sdk    (drift --help)\n");
+  EXPECT_EQ(
+      result.error,
+      "error: unknown command `trian`\n"
+      "  = did you mean `drift train`?\n"
+      "  = commands: train, pretrain, sweep, eval, claims, report, watch, runs, fidelity, generate, plan, rollout, "
+      "model, data, tokenize, plugin, reward, loss, config, doctor, sdk    (drift --help)\n");
   EXPECT_THAT(drift("plugin lst").error, HasSubstr("did you mean `drift plugin list`?"));
   EXPECT_THAT(drift("config").error, HasSubstr("`drift config` expects one of: show, docs"));
 }

@@ -97,6 +97,33 @@ TEST_F(Training, KeepsTheLatestCheckpoints) {
       << "every second step, and the end";
 }
 
+TEST_F(Training, KeepsTheBestCheckpointWhichIsUsedAsAnyOther) {
+  const std::string settings = "--steps 5 --model " + (source_dir() / "assets/sudoku-llada").string() +
+                               " --set evaluation.every=1 --set evaluation.items=32 --set train.checkpoint_every=0" +
+                               " --set train.keep_checkpoints=1 --set train.keep_best=true";
+  for (const std::string& more :
+       {std::string(), std::string(" --set adapter.kind=lora --set train.learning_rate=5e-3")}) {
+    SCOPED_TRACE(more);
+    ASSERT_THAT(train("a", settings + more + " --overwrite"), prints());
+    const auto [step, accuracy] = best_checkpoint_of(path("a"));
+    ASSERT_NE(step, "step-000000") << "it learns nothing";
+    EXPECT_EQ(fs::read_symlink(path("a/checkpoints/best")), step);
+    std::vector<std::string> expected = {"best", "last", step};
+    if (step != "step-000005") expected.push_back("step-000005");
+    EXPECT_EQ(checkpoints(path("a")), expected);
+    const auto eval = nlohmann::json::parse(drift("eval a/checkpoints/best --json").output);
+    EXPECT_EQ(eval.at("cells").at(0).at("accuracy"), accuracy);
+    EXPECT_THAT(drift("generate a/checkpoints/best --token-ids 20,1,2,21"), prints());
+  }
+}
+
+TEST_F(Training, TheDiskThatItsCheckpointsNeedIsPlanned) {
+  const auto needed = [&](const std::string& options) {
+    return plan("--set train.keep_checkpoints=2 " + options).at("disk").at("checkpoints").get<std::int64_t>();
+  };
+  EXPECT_EQ(3 * needed("--set train.keep_best=true"), 4 * needed("")) << "one of them is being written";
+}
+
 TEST_F(Training, AFolderThatHoldsARunIsRefused) {
   ASSERT_EQ(train("a", "--steps 1").status, 0);
   const std::string metrics = read("a/metrics.jsonl");

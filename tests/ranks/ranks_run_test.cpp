@@ -104,6 +104,20 @@ TEST_F(RanksRun, OfDividedWeightsIsTheRunOfOneProcess) {
   }
 }
 
+TEST_F(RanksRun, KeepsTheBestCheckpoint) {
+  const std::string settings = "--model " + (test::source_dir() / "assets/sudoku-llada").string() +
+                               " --set distributed.shard=parameters --set evaluation.every=1 "
+                               "--set evaluation.items=32 --set train.checkpoint_every=0 "
+                               "--set train.keep_checkpoints=1 --set train.keep_best=true ";
+  ASSERT_THAT(train(2, "two", settings + "--steps 3"), test::prints());
+  ASSERT_THAT(train(3, "two", settings + "--steps 6 --resume"), test::prints());
+  const auto [step, accuracy] = test::best_checkpoint_of(runs_.run("two"));
+  ASSERT_NE(step, "step-000000") << "it learns nothing";
+  EXPECT_EQ(fs::read_symlink(runs_.run("two") / "checkpoints/best"), step);
+  const auto eval = nlohmann::json::parse(runs_.drift("eval two/checkpoints/best --json").output);
+  EXPECT_NEAR(eval.at("cells").at(0).at("accuracy").get<double>(), accuracy, 1.5 / 32) << "up to rounding";
+}
+
 TEST_F(RanksRun, OfAModelWithBlocksIsTheRunOfOneProcess) {
   const auto train_blocks = [&](int ranks, const std::string& name, const std::string& options) {
     return test::run_command(

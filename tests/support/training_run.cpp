@@ -131,6 +131,18 @@ bool RunningProgram::wait_until(const std::function<bool()>& condition) {
 
 std::vector<nlohmann::json> metrics_of(const fs::path& run) { return json_lines(read_file(run / "metrics.jsonl")); }
 
+std::pair<std::string, double> best_checkpoint_of(const fs::path& run) {
+  std::int64_t step = 0;
+  double best = -1;
+  for (const auto& line : metrics_of(run)) {
+    if (!line.contains("held_out") || line["held_out"]["accuracy"] <= best) continue;
+    best = line["held_out"]["accuracy"];
+    step = line["step"];
+  }
+  const std::string digits = std::to_string(step);
+  return {"step-" + std::string(6 - digits.size(), '0') + digits, best};
+}
+
 std::map<std::string, std::vector<nlohmann::json>> results_of(const fs::path& sweep) {
   std::map<std::string, std::vector<nlohmann::json>> all;
   for (const auto& run : fs::directory_iterator(sweep / "runs")) {

@@ -56,6 +56,10 @@ class RunningProgram {
 /// The lines of a run's metrics.jsonl.
 std::vector<nlohmann::json> metrics_of(const std::filesystem::path& run);
 
+/// Name and accuracy of the checkpoint of the highest held-out accuracy, the first of equal ones: "step-000007". By the
+/// run's metrics, whether it is there or not.
+std::pair<std::string, double> best_checkpoint_of(const std::filesystem::path& run);
+
 /// What every run of a sweep computed, but for how long it took. By folder, and folders are named by settings.
 std::map<std::string, std::vector<nlohmann::json>> results_of(const std::filesystem::path& sweep);
 

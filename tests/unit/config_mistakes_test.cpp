@@ -103,7 +103,7 @@ TEST_F(ConfigMistakes, OnTheCommandLineTheFlagIsShown) {
   EXPECT_EQ(mistakes("", {"train.stpes=20"}), R"(error: unknown key `stpes` in [train]
   --> --set train.stpes=20
             ^^^^^^^^^^^ did you mean `steps`?
-   = keys of [train]: steps, prompts_per_step, group_size, inner_iterations, views_per_update, gap_responses, optimizer_restart, checkpoint_every, keep_checkpoints, memory_budget_mib, learning_rate, schedule, warmup_steps, final_fraction, beta1, beta2, epsilon, weight_decay, gradient_clip, moments, offload
+   = keys of [train]: steps, prompts_per_step, group_size, inner_iterations, views_per_update, gap_responses, optimizer_restart, checkpoint_every, keep_checkpoints, keep_best, memory_budget_mib, learning_rate, schedule, warmup_steps, final_fraction, beta1, beta2, epsilon, weight_decay, gradient_clip, moments, offload
 )");
   EXPECT_THAT(mistakes("", {"train.steps=0"}), HasSubstr("  --> --set train.steps=0\n                        ^\n"));
 }

@@ -76,8 +76,8 @@ TEST_F(Identities, EachSettingCountsForWhatItDecides) {
   for (const char* setting : {"run.device=cuda", "run.threads=3", "evaluation.every=2", "evaluation.items=2",
                               "evaluation.batch_size=2", "evaluation.before=false", "train.memory_budget_mib=2"})
     EXPECT_EQ(changed_by({setting}), "run ") << setting;
-  for (const char* setting :
-       {"run.name=other", "plugins.paths=[\"elsewhere\"]", "train.checkpoint_every=3", "train.keep_checkpoints=3"})
+  for (const char* setting : {"run.name=other", "plugins.paths=[\"elsewhere\"]", "train.checkpoint_every=3",
+                              "train.keep_checkpoints=3", "train.keep_best=true"})
     EXPECT_EQ(changed_by({setting}), "") << setting;
 }
 
