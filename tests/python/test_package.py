@@ -22,7 +22,7 @@ for use in (
         use()
         print("no error")
     except drift_rl.Error as error:
-        print(error, error.hint, sep=" = ")
+        print(error.what, error.hint, sep=" = ")
 """
 
 
@@ -118,7 +118,7 @@ try:
     made.plan([[1]], [[0]])
     print("no error", flush=True)
 except drift_rl.Error as error:
-    print(error, error.hint, flush=True)
+    print(error.what, error.hint, flush=True)
 """
     child, parent = printed("-c", code).splitlines()
     assert "this process was forked" in child and 'multiprocessing.get_context("spawn")' in child
