@@ -1,4 +1,154 @@
-"""Runs."""
-class Run: pass
-def runs(*a): pass
-def compare(*a): pass
+"""Runs and their files."""
+
+from __future__ import annotations
+
+import html
+import importlib
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Iterator, Mapping, Sequence, Union
+
+from drift import Error
+
+from ._place import environment, program
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+def flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Nested values by their names with points: train.steps."""
+    for name, value in values.items():
+        yield from flat(value, f"{before}{name}.") if isinstance(value, Mapping) else [(before + name, value)]
+
+
+def error_of(said: str, status: int) -> Error:
+    """What the program has said before it ended with this status."""
+    what, *hints = re.split(r"\n +=+ ", said.partition("error: ")[2].rstrip() or f"drift has ended with status {status}")
+    return Error(what, "\n".join(hints))
+
+
+def _drift(*arguments: str) -> str:
+    made = subprocess.run([*program(), *arguments], env=environment(), capture_output=True, encoding="utf-8")
+    if made.returncode != 0:
+        raise error_of(made.stderr, made.returncode)
+    return made.stdout
+
+
+class Run:
+    """The folder of a run, finished or not."""
+
+    def __init__(self, path: PathLike):
+        self.path = Path(path).absolute()
+        if not (self.path / "config.toml").is_file():
+            raise Error(f"{path} is not the folder of a run: it has no config.toml", "drift_rl.runs(folder) finds runs")
+
+    @property
+    def metrics(self) -> Any:
+        """A row for each step and a column for each name of `drift reference metrics`; NaN where there is no value. A
+        frame of pandas if that is installed, else a dict of NumPy arrays."""
+        import numpy
+
+        rows = self._steps()
+        names = dict.fromkeys(name for row in rows for name in row)
+        columns = {name: numpy.array([row.get(name, math.nan) for row in rows]) for name in names}
+        try:
+            return importlib.import_module("pandas").DataFrame(columns)
+        except ImportError:
+            return columns
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Every value of the run, in its sections."""
+        try:
+            toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+        except ImportError:
+            raise Error("this Python reads no TOML", "pip install tomli") from None
+        return dict(toml.loads((self.path / "config.toml").read_text("utf-8")))
+
+    def responses(self, step: int) -> list[dict[str, Any]]:
+        """What the run has kept of a step's responses ([report] inspect_every): the fields of inspect/ (docs/runs.md),
+        those of their group too, and the tokens' text as `response`."""
+        kept = {int(file.stem[5:]): file for file in sorted(self.path.glob("inspect/step-*.json"))}
+        if step not in kept:
+            raise Error(f"responses of step {step} are not kept", f"report.inspect_every; there are {list(kept)}")
+        groups = json.loads(kept[step].read_text("utf-8"))["groups"]
+        asked = [(group, one) for group in groups for one in group.pop("responses")]
+        return [{**group, **one, "response": "".join(one["tokens"])} for group, one in asked]
+
+    def checkpoint(self, name: str = "last") -> Path:
+        """The folder of a checkpoint: "last", "step-000050", or "best": which of those kept has the highest held-out
+        accuracy, on the validation items if there are any."""
+        kept = {file.name: file for file in self.path.glob("checkpoints/*") if re.fullmatch(r"step-\d+|last", file.name)}
+        if name == "best":
+            rows = {f"step-{row['step']:06}": row for row in self._steps() if "held_out.accuracy" in row}
+            scores = {key: row.get("held_out.validation", row["held_out.accuracy"]) for key, row in rows.items()}
+            name = max(kept.keys() & scores.keys(), key=lambda key: (scores[key], key), default=name)
+        if name not in kept:
+            raise Error(f"{self.path} has no checkpoint `{name}`", f"it has: {', '.join(sorted(kept)) or 'none'}")
+        return kept[name].resolve()
+
+    def report(self) -> Path:
+        """Makes the run's page anew."""
+        _drift("report", str(self.path))
+        return self.path / "report.html"
+
+    def _steps(self, first: int = 0) -> list[dict[str, Any]]:
+        """The lines of metrics.jsonl from that one on; what is not known is NaN."""
+        file = self.path / "metrics.jsonl"
+        lines = file.read_text("utf-8").split("\n")[first:-1] if file.exists() else []  # the last may be incomplete
+        return [{name: math.nan if value is None else value for name, value in flat(json.loads(line))} for line in lines]
+
+    def _facts(self) -> dict[str, str]:
+        file = self.path / "summary.json"
+        summary = json.loads(file.read_text("utf-8")) if file.exists() else {}
+        facts = {name: str(summary[name]) for name in ("algorithm", "task", "status", "steps") if name in summary}
+        for name, value in summary.get("held_out", {}).items():
+            if name in ("before", "after"):
+                facts[f"accuracy {name}"] = f"{value:.1%}"
+        return facts
+
+    def __repr__(self) -> str:
+        return f"<drift_rl.Run {self.path.name}: {', '.join(map(' '.join, self._facts().items()))}>"
+
+    def _repr_html_(self) -> str:
+        """For a notebook: a table, and the rewards as a line."""
+        facts = {"run": str(self.path), **self._facts()}
+        cells = "".join(f"<tr><th>{name}</th><td>{html.escape(fact)}</td></tr>" for name, fact in facts.items())
+        rewards = [row["reward"] for row in self._steps() if row["reward"] == row["reward"]]
+        low, high = min([0, *rewards]), max([1, *rewards])
+        points = [f"{400 * i / max(1, len(rewards) - 1):.1f},{98 - 96 * (y - low) / (high - low):.1f}" for i, y in enumerate(rewards)]
+        line = f'<polyline points="{" ".join(points)}" fill="none" stroke="steelblue"/>'
+        return f'<table>{cells}</table><svg width="400" height="100">{line}</svg>'
+
+
+def runs(folder: PathLike = "runs") -> list[Run]:
+    """The runs in a folder, those of its sweeps too, by their paths."""
+    found = sorted(file.parent for file in Path(folder).rglob("metrics.jsonl"))
+    return [Run(path) for path in found if (path / "config.toml").is_file()]
+
+
+class Comparison(dict[str, Any]):
+    """The numbers of the program's --json; prints as its tables."""
+
+    def __repr__(self) -> str:
+        return str(self["text"])
+
+
+def compare(a: Run | PathLike | Sequence[Run], b: Run | PathLike | Sequence[Run]) -> Comparison:
+    """Differences of b to a and their paired tests. Folders of evaluations (--out) are compared item by item, as by
+    `drift eval diff`; runs seed by seed, as by `drift report`: a run, a list of runs of several seeds, or a folder of
+    them, such as a sweep's. Only seeds that both sides have make pairs."""
+    both = [[side] if isinstance(side, (str, os.PathLike, Run)) else list(side) for side in (a, b)]
+    sides = [[str(one.path if isinstance(one, Run) else one) for one in side] for side in both]
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["report", f"--out={folder}", *(f"{os.path.relpath(side[0])}={path}" for side in sides for path in side)]
+        if all(os.path.isfile(path) or os.path.exists(f"{path}/cells.csv") for side in sides for path in side):
+            command = ["eval", "diff", *(path for side in sides for path in side)]
+        text = _drift(*command).split(f"\n{folder}")[0].rstrip()
+        return Comparison(json.loads(_drift(*command, "--json")), text=text)

@@ -1,2 +1,180 @@
-"""Training."""
-def train(*a): pass
+"""Training, by the program as a child of this process."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import multiprocessing
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from datetime import timedelta
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Any, Callable, Mapping, Optional, Union
+
+from drift import Error
+
+from ._place import environment, prefix, program
+from ._remote_reward import Function, answer
+from .runs import PathLike, Run, error_of, flat
+
+Config = Union[PathLike, Mapping[str, Any]]
+OnStep = Callable[[dict[str, Any]], Any]
+
+
+def _toml(value: Any) -> str:
+    """What JSON writes of a setting is TOML, but for inf."""
+    value = value.item() if hasattr(value, "item") else value  # of NumPy
+    if value is None:
+        raise Error("None is not a setting", "leave out the key")
+    return str(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False, default=os.fspath)
+
+
+def _file(config: Config, folder: str) -> str:
+    """The file of a configuration; that of a dict is written into the folder."""
+    if isinstance(config, Mapping):
+        extended = [one if one.startswith("drift:") else _file(one, folder) for one in config.get("extends", [])]
+        settings = {**dict(flat(config)), "extends": extended, "paths_from": os.getcwd()}
+        file = Path(folder, "config.toml")
+        file.write_text("".join(f"{key} = {_toml(value)}\n" for key, value in settings.items()), "utf-8")
+        return str(file)
+    for file in (Path(config), prefix() / "share" / "drift" / "configs" / f"{config}.toml"):
+        if file.is_file():
+            return str(file.absolute())
+    raise Error(f"there is no configuration `{config}`", 'a file, a dict, or the name of a shipped file: "quickstart"')
+
+
+def _notebook_line() -> Optional[Callable[[str], None]]:
+    """In a notebook: shows a text in the place of the one before."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if getattr(shell, "kernel", None) is None:
+        return None
+    shown = importlib.import_module("IPython.display").display({"text/plain": "starting"}, raw=True, display_id=True)
+    return lambda text: shown.update({"text/plain": text}, raw=True)
+
+
+class _Training:
+    """`drift train`, until it has ended."""
+
+    def __init__(self, arguments: list[str], on_step: Optional[OnStep], function: Optional[Function]):
+        self.on_step, self.function, self.line = on_step, function, _notebook_line()
+        self.run: Optional[Run] = None  # when the program has said its folder
+        self.steps, self.step, self.lines = sys.maxsize, -1, 0  # all, the last one, and those of metrics.jsonl
+        self.began: Optional[tuple[int, float]] = None  # the first step that is seen here, and when
+        self.rest, self.error = b"", ""  # the beginning of a line, and the error that the program ends with
+        self.stopped = False
+        self.raised: Optional[BaseException] = None
+        self.questions, questions = multiprocessing.Pipe()
+        given = {"DRIFT_PARENT": str(os.getpid()), **({"DRIFT_REWARD": str(questions.fileno())} if function else {})}
+        self.child = subprocess.Popen(
+            [*program(), "train", *arguments], env={**environment(), **given}, pass_fds=[questions.fileno()],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C comes to this process alone, which tells it once
+        )  # fmt: skip
+        questions.close()
+
+    def follow(self) -> Run:
+        handles = threading.current_thread() is threading.main_thread()
+        before = signal.signal(signal.SIGINT, lambda *_: self.stop(KeyboardInterrupt())) if handles else None
+        try:
+            while self.look():
+                pass
+        except BaseException:
+            self.child.kill()
+            raise
+        finally:
+            if handles:
+                signal.signal(signal.SIGINT, before)
+            status = self.child.wait()
+        if self.raised is not None:
+            raise self.raised
+        if self.run is None or status not in (0, 130 if self.stopped else 0):
+            raise error_of(self.error, status)
+        return self.run
+
+    def stop(self, raised: Optional[BaseException] = None) -> None:
+        """The run ends after its step; a second Ctrl-C does not wait for that."""
+        if self.stopped and isinstance(raised, KeyboardInterrupt):
+            raise raised
+        self.stopped, self.raised = True, self.raised or raised
+        if self.step < self.steps:  # while the run closes, a signal would keep it from its report
+            self.child.send_signal(signal.SIGINT)
+
+    def look(self) -> bool:
+        """At what there is of output, questions and steps. False at the end."""
+        assert self.child.stdout is not None
+        output = self.child.stdout.fileno()
+        ready = wait([output, self.questions], 0.1)
+        if ready == [self.questions]:
+            self.raised = (answer(self.questions, self.function) if self.function else None) or self.raised
+            return True
+        data = os.read(output, 1 << 16) if output in ready else None
+        *lines, self.rest = (self.rest + (data or b"")).split(b"\n")
+        for line in lines:
+            self.on_line(line.decode(errors="replace"))
+        for metrics in self.run._steps(self.lines) if self.run else []:
+            self.lines += 1
+            if metrics["step"] > self.step:
+                self.on_metrics(metrics)
+        return data != b""
+
+    def on_line(self, line: str) -> None:
+        header = re.fullmatch(r"drift \S+ (?:·|\|) .* (?:·|\|) run (.+?)(?: . resumed after step (\d+))?", line)
+        if header and self.run is None:
+            self.run, self.step = Run(header[1]), int(header[2] or -1)
+            config = (self.run.path / "config.toml").read_text("utf-8")
+            self.steps = int(re.findall(r"^\[train\]\nsteps += (\d+)", config, re.MULTILINE)[0])
+        if self.error or line.startswith("error: "):
+            self.error += line + "\n"  # which is raised
+        elif self.line is None or line.startswith("warning: "):
+            print(line, flush=True)
+
+    def on_metrics(self, metrics: dict[str, Any]) -> None:
+        self.step = metrics["step"]
+        if self.line is not None:
+            first, at = self.began = self.began or (self.step, time.monotonic())
+            pace = (time.monotonic() - at) / max(1, self.step - first)
+            left = f"{timedelta(seconds=round(pace * (self.steps - self.step)))} left" if self.step > first else ""
+            self.line(f"step {self.step} of {self.steps}   reward {metrics['reward']:.3f}   {left}")
+        try:
+            if self.on_step is not None and not self.stopped and self.on_step(metrics) is False:
+                self.stop()
+        except BaseException as raised:
+            self.stop(raised)
+
+
+def train(
+    config: Config,
+    on_step: Optional[OnStep] = None,
+    *,
+    out: Optional[PathLike] = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    reward: Union[Function, Mapping[str, Any], None] = None,
+    **overrides: Any,
+) -> Run:
+    """Trains as `drift train` does, by that program, to the same numbers. Raises drift.Error.
+
+    config: a file, the name of a shipped one ("quickstart", "algorithms/rldf"), or what a file has as a dict, whose paths
+    are relative to the working folder. overrides: its keys, train={"steps": 5} or **{"train.steps": 5}. out, resume,
+    overwrite: the program's options. on_step(metrics): is called after each step, and with step 0 after the evaluation
+    before the first one; training goes on meanwhile. If it returns False, the run ends after the step that it is at. What
+    it raises ends the run likewise and is raised here; so does Ctrl-C. reward: a function of this process,
+    reward(response, reference) -> a number from 0 to 1, 1 is solved, or a drift.Verdict. What it raises ends the run and
+    is raised here.
+    """
+    settings = dict(flat({**overrides, "reward": reward} if isinstance(reward, Mapping) else overrides))
+    function = reward if callable(reward) else None
+    if function is not None:
+        file = Path(__file__).with_name("_remote_reward.py")
+        settings.update({"reward.name": "python", "reward.file": f"{file}:RemoteReward"})
+    options = ["--resume"] * resume + ["--overwrite"] * overwrite + ([] if out is None else ["--out", os.fspath(out)])
+    with tempfile.TemporaryDirectory(prefix="drift-") as folder:
+        changes = [f"--set={key}={_toml(value)}" for key, value in settings.items()]
+        return _Training([_file(config, folder), *changes, *options], on_step, function).follow()

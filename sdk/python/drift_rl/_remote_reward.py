@@ -1,0 +1,49 @@
+"""A function as the reward of a run: the run's component, and what answers it in the process of the function."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from multiprocessing.connection import Connection
+from typing import Callable, Optional, Union
+
+import drift
+
+Function = Callable[[str, str], Union[float, drift.Verdict]]
+
+
+class RemoteReward(drift.Reward):
+    """A function of the Python process that trains: drift_rl.train(…, reward=function)."""
+
+    asking = threading.Lock()  # while one thread waits for its answer, others run
+    asked: list[Connection] = []
+
+    def score(self, request: drift.Request) -> drift.Verdict:
+        with self.asking:
+            if not self.asked:
+                if "DRIFT_REWARD" not in os.environ:
+                    what = "the reward of this run is a function of the Python process that trained it"
+                    raise drift.Error(what, "drift_rl.train(…, reward=function), or another reward.name")
+                self.asked.append(Connection(int(os.environ["DRIFT_REWARD"])))
+            self.asked[0].send((request.response, request.item.reference))
+            answer = self.asked[0].recv()
+        if isinstance(answer, drift.Verdict):
+            return answer
+        raise drift.Error(f"the function of the reward has raised {answer}")
+
+
+def answer(questions: Connection, function: Function) -> Optional[Exception]:
+    """Answers one question. What the function raises is returned here, and told there."""
+    raised = None
+    with contextlib.suppress(EOFError, OSError):  # the run has ended
+        asked = questions.recv()
+        try:
+            value = function(*asked)
+            verdict = value if isinstance(value, drift.Verdict) else drift.Verdict(float(value), float(value) >= 1)
+            if not 0 <= verdict.value <= 1:
+                raise drift.Error(f"the reward of a response is {verdict.value}", "a reward is a number from 0 to 1")
+        except Exception as error:
+            raised = error
+        questions.send(f"{type(raised).__name__}: {raised}" if raised else verdict)
+    return raised
