@@ -86,9 +86,12 @@ def test_on_step_stops_the_run():
     assert status(run) == "interrupted" and 2 <= results(run)[-1]["step"] < 5000
     assert run.checkpoint().name == f"step-{results(run)[-1]['step']:06}"
     last = results(run)[-1]["step"]
+    with open("out/metrics.jsonl", "a") as file:
+        file.write(json.dumps({"step": last + 1, "reward": 7}) + "\n")  # as of a run that was killed
     seen = []
     again = drift_rl.train("quickstart", seen.append, out="out", resume=True, **{**LONG, "train.steps": last + 1})
     assert status(again) == "finished" and [metrics["step"] for metrics in seen] == [last + 1]
+    assert len(results(again)) == last + 2 and results(again)[-1]["reward"] <= 1
 
 
 def test_on_step_raises_after_an_orderly_end():
@@ -158,17 +161,18 @@ def test_a_python_without_its_library_is_said(monkeypatch):
     assert "DRIFT_PYTHON" in raised.value.hint
 
 
-def start(**settings):
+def start(reward=None):
     """A process that trains in the folder out, and says what it raises."""
     lines = (
         "import sys, time",
         f"sys.path.insert(0, {PACKAGES!r})",
         "import drift_rl",
         "def slow(response, reference):",
-        "    print('asked', flush=True)",
-        "    time.sleep(600)",
+        "    while True:",
+        "        print('asked', flush=True)",
+        "        time.sleep(0.1)",
         "try:",
-        f"    drift_rl.train('quickstart', out='out', reward={settings.pop('reward', None)}, **{ {**LONG, **settings} })",
+        f"    drift_rl.train('quickstart', out='out', reward={reward}, **{LONG})",
         "except KeyboardInterrupt:",
         "    print('raised here', flush=True)",
     )
@@ -197,9 +201,10 @@ def test_a_second_interrupt_does_not_wait():
     training = start(reward="slow")
     wait_until(lambda: "asked" in training.stdout.readline())
     child = int(Path(f"/proc/{training.pid}/task/{training.pid}/children").read_text())
-    for _ in range(2):
-        training.send_signal(signal.SIGINT)
-        time.sleep(0.5)  # two that come together are one
+    training.send_signal(signal.SIGINT)
+    for _ in range(3):  # the first one has been seen
+        training.stdout.readline()
+    training.send_signal(signal.SIGINT)
     assert "raised here" in training.communicate(timeout=60)[0] and has_ended(child)
 
 
@@ -210,6 +215,7 @@ def test_the_run_ends_with_the_process():
     training.kill()
     training.communicate()
     wait_until(lambda: has_ended(child))
+    assert status(drift_rl.Run("out")) == "interrupted" and drift_rl.Run("out").checkpoint().exists()
 
 
 def test_a_notebook_shows_one_line(monkeypatch, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import threading
 from multiprocessing.connection import Connection
@@ -26,24 +27,25 @@ class RemoteReward(drift.Reward):
                     what = "the reward of this run is a function of the Python process that trained it"
                     raise drift.Error(what, "drift_rl.train(…, reward=function), or another reward.name")
                 self.asked.append(Connection(int(os.environ["DRIFT_REWARD"])))
-            self.asked[0].send((request.response, request.item.reference))
-            answer = self.asked[0].recv()
-        if isinstance(answer, drift.Verdict):
-            return answer
-        raise drift.Error(f"the function of the reward has raised {answer}")
+            self.asked[0].send_bytes(json.dumps([request.response, request.item.reference]).encode())
+            said = json.loads(self.asked[0].recv_bytes())
+        if isinstance(said, str):
+            raise drift.Error(f"the function of the reward has raised {said}")
+        return drift.Verdict(*said)
 
 
 def answer(questions: Connection, function: Function) -> Optional[Exception]:
     """Answers one question. What the function raises is returned here, and told there."""
     raised = None
     with contextlib.suppress(EOFError, OSError):  # the run has ended
-        asked = questions.recv()
+        asked = json.loads(questions.recv_bytes())
         try:
-            value = function(*asked)
-            verdict = value if isinstance(value, drift.Verdict) else drift.Verdict(float(value), float(value) >= 1)
+            made = function(*asked)
+            verdict = made if isinstance(made, drift.Verdict) else drift.Verdict(float(made), float(made) >= 1)
             if not 0 <= verdict.value <= 1:
                 raise drift.Error(f"the reward of a response is {verdict.value}", "a reward is a number from 0 to 1")
+            said = json.dumps([float(verdict.value), bool(verdict.solved), verdict.status, verdict.reason])
         except Exception as error:
-            raised = error
-        questions.send(f"{type(raised).__name__}: {raised}" if raised else verdict)
+            raised, said = error, json.dumps(f"{type(error).__name__}: {error}")
+        questions.send_bytes(said.encode())
     return raised

@@ -29,7 +29,8 @@ def flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
 
 def error_of(said: str, status: int) -> Error:
     """What the program has said before it ended with this status."""
-    what, *hints = re.split(r"\n +=+ ", said.partition("error: ")[2].rstrip() or f"drift has ended with status {status}")
+    text = said.partition("error: ")[2].rstrip() or f"drift has ended with status {status}"
+    what, *hints = re.split(r"\n += ", text)
     return Error(what, "\n".join(hints))
 
 
@@ -54,7 +55,7 @@ class Run:
         frame of pandas if that is installed, else a dict of NumPy arrays."""
         import numpy
 
-        rows = self._steps()
+        rows = self._steps()[0]
         names = dict.fromkeys(name for row in rows for name in row)
         columns = {name: numpy.array([row.get(name, math.nan) for row in rows]) for name in names}
         try:
@@ -84,9 +85,10 @@ class Run:
     def checkpoint(self, name: str = "last") -> Path:
         """The folder of a checkpoint: "last", "step-000050", or "best": which of those kept has the highest held-out
         accuracy, on the validation items if there are any."""
-        kept = {file.name: file for file in self.path.glob("checkpoints/*") if re.fullmatch(r"step-\d+|last", file.name)}
+        files = self.path.glob("checkpoints/*")
+        kept = {file.name: file for file in files if re.fullmatch(r"step-\d+|last", file.name)}
         if name == "best":
-            rows = {f"step-{row['step']:06}": row for row in self._steps() if "held_out.accuracy" in row}
+            rows = {f"step-{row['step']:06}": row for row in self._steps()[0] if "held_out.accuracy" in row}
             scores = {key: row.get("held_out.validation", row["held_out.accuracy"]) for key, row in rows.items()}
             name = max(kept.keys() & scores.keys(), key=lambda key: (scores[key], key), default=name)
         if name not in kept:
@@ -98,20 +100,24 @@ class Run:
         _drift("report", str(self.path))
         return self.path / "report.html"
 
-    def _steps(self, first: int = 0) -> list[dict[str, Any]]:
-        """The lines of metrics.jsonl from that one on; what is not known is NaN."""
-        file = self.path / "metrics.jsonl"
-        lines = file.read_text("utf-8").split("\n")[first:-1] if file.exists() else []  # the last may be incomplete
-        return [{name: math.nan if value is None else value for name, value in flat(json.loads(line))} for line in lines]
+    def _steps(self, read: tuple[int, int] = (0, 0)) -> tuple[list[dict[str, Any]], tuple[int, int]]:
+        """The lines of metrics.jsonl that come behind what has been read, NaN for null; and what has now been read: of
+        which file how much. A run that continues may write the file anew."""
+        if not (self.path / "metrics.jsonl").exists():
+            return [], read
+        with open(self.path / "metrics.jsonl", "rb") as file:
+            inode = os.fstat(file.fileno()).st_ino
+            begin = file.seek(read[1] if read[0] == inode else 0)
+            lines = [line for line in file if line.endswith(b"\n")]  # the last may be incomplete
+        rows = [flat(json.loads(line)) for line in lines]
+        made = [{name: math.nan if value is None else value for name, value in row} for row in rows]
+        return made, (inode, begin + sum(map(len, lines)))
 
     def _facts(self) -> dict[str, str]:
         file = self.path / "summary.json"
-        summary = json.loads(file.read_text("utf-8")) if file.exists() else {}
-        facts = {name: str(summary[name]) for name in ("algorithm", "task", "status", "steps") if name in summary}
-        for name, value in summary.get("held_out", {}).items():
-            if name in ("before", "after"):
-                facts[f"accuracy {name}"] = f"{value:.1%}"
-        return facts
+        summary = dict(flat(json.loads(file.read_text("utf-8")))) if file.exists() else {}
+        shown = ("algorithm", "task", "status", "steps", "held_out.before", "held_out.after")
+        return {name: str(summary[name]) for name in shown if name in summary}
 
     def __repr__(self) -> str:
         return f"<drift_rl.Run {self.path.name}: {', '.join(map(' '.join, self._facts().items()))}>"
@@ -120,9 +126,9 @@ class Run:
         """For a notebook: a table, and the rewards as a line."""
         facts = {"run": str(self.path), **self._facts()}
         cells = "".join(f"<tr><th>{name}</th><td>{html.escape(fact)}</td></tr>" for name, fact in facts.items())
-        rewards = [row["reward"] for row in self._steps() if row["reward"] == row["reward"]]
-        low, high = min([0, *rewards]), max([1, *rewards])
-        points = [f"{400 * i / max(1, len(rewards) - 1):.1f},{98 - 96 * (y - low) / (high - low):.1f}" for i, y in enumerate(rewards)]
+        rewards = [row["reward"] for row in self._steps()[0] if not math.isnan(row["reward"])]
+        width, low, high = 400 / max(1, len(rewards) - 1), min([0, *rewards]), max([1, *rewards])
+        points = [f"{i * width:.1f},{98 - 96 * (y - low) / (high - low):.1f}" for i, y in enumerate(rewards)]
         line = f'<polyline points="{" ".join(points)}" fill="none" stroke="steelblue"/>'
         return f'<table>{cells}</table><svg width="400" height="100">{line}</svg>'
 
@@ -133,6 +139,9 @@ def runs(folder: PathLike = "runs") -> list[Run]:
     return [Run(path) for path in found if (path / "config.toml").is_file()]
 
 
+Side = Union[Run, PathLike, Sequence[Union[Run, PathLike]]]
+
+
 class Comparison(dict[str, Any]):
     """The numbers of the program's --json; prints as its tables."""
 
@@ -140,15 +149,18 @@ class Comparison(dict[str, Any]):
         return str(self["text"])
 
 
-def compare(a: Run | PathLike | Sequence[Run], b: Run | PathLike | Sequence[Run]) -> Comparison:
+def compare(a: Side, b: Side) -> Comparison:
     """Differences of b to a and their paired tests. Folders of evaluations (--out) are compared item by item, as by
     `drift eval diff`; runs seed by seed, as by `drift report`: a run, a list of runs of several seeds, or a folder of
     them, such as a sweep's. Only seeds that both sides have make pairs."""
     both = [[side] if isinstance(side, (str, os.PathLike, Run)) else list(side) for side in (a, b)]
     sides = [[str(one.path if isinstance(one, Run) else one) for one in side] for side in both]
     with tempfile.TemporaryDirectory() as folder:
-        command = ["report", f"--out={folder}", *(f"{os.path.relpath(side[0])}={path}" for side in sides for path in side)]
         if all(os.path.isfile(path) or os.path.exists(f"{path}/cells.csv") for side in sides for path in side):
             command = ["eval", "diff", *(path for side in sides for path in side)]
-        text = _drift(*command).split(f"\n{folder}")[0].rstrip()
-        return Comparison(json.loads(_drift(*command, "--json")), text=text)
+        else:
+            command = ["report", *(f"{os.path.relpath(side[0])}={path}" for side in sides for path in side)]
+            command += ["--out", folder]
+        numbers = json.loads(_drift(*command, "--json"))
+        numbers.pop("folder", None)
+        return Comparison(numbers, text=_drift(*command).split(f"\n{folder}")[0].rstrip())

@@ -65,7 +65,7 @@ class _Training:
     def __init__(self, arguments: list[str], on_step: Optional[OnStep], function: Optional[Function]):
         self.on_step, self.function, self.line = on_step, function, _notebook_line()
         self.run: Optional[Run] = None  # when the program has said its folder
-        self.steps, self.step, self.lines = sys.maxsize, -1, 0  # all, the last one, and those of metrics.jsonl
+        self.steps, self.step, self.seen = sys.maxsize, -1, (0, 0)  # all, the last one, what has been read of them
         self.began: Optional[tuple[int, float]] = None  # the first step that is seen here, and when
         self.rest, self.error = b"", ""  # the beginning of a line, and the error that the program ends with
         self.stopped = False
@@ -76,26 +76,27 @@ class _Training:
             [*program(), "train", *arguments], env={**environment(), **given}, pass_fds=[questions.fileno()],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C comes to this process alone, which tells it once
+            restore_signals=False,  # SIGPIPE: it saves before it ends with this process
         )  # fmt: skip
         questions.close()
 
     def follow(self) -> Run:
         handles = threading.current_thread() is threading.main_thread()
         before = signal.signal(signal.SIGINT, lambda *_: self.stop(KeyboardInterrupt())) if handles else None
-        try:
-            while self.look():
-                pass
-        except BaseException:
-            self.child.kill()
-            raise
-        finally:
-            if handles:
-                signal.signal(signal.SIGINT, before)
-            status = self.child.wait()
+        with self.child, self.questions:
+            try:
+                while self.look():
+                    pass
+            except BaseException:
+                self.child.kill()
+                raise
+            finally:
+                if handles:
+                    signal.signal(signal.SIGINT, before)
         if self.raised is not None:
             raise self.raised
-        if self.run is None or status not in (0, 130 if self.stopped else 0):
-            raise error_of(self.error, status)
+        if self.run is None or self.child.returncode not in (0, 130 if self.stopped else 0):
+            raise error_of(self.error, self.child.returncode)
         return self.run
 
     def stop(self, raised: Optional[BaseException] = None) -> None:
@@ -118,8 +119,8 @@ class _Training:
         *lines, self.rest = (self.rest + (data or b"")).split(b"\n")
         for line in lines:
             self.on_line(line.decode(errors="replace"))
-        for metrics in self.run._steps(self.lines) if self.run else []:
-            self.lines += 1
+        made, self.seen = self.run._steps(self.seen) if self.run else ([], self.seen)
+        for metrics in made:
             if metrics["step"] > self.step:
                 self.on_metrics(metrics)
         return data != b""
@@ -143,7 +144,8 @@ class _Training:
             left = f"{timedelta(seconds=round(pace * (self.steps - self.step)))} left" if self.step > first else ""
             self.line(f"step {self.step} of {self.steps}   reward {metrics['reward']:.3f}   {left}")
         try:
-            if self.on_step is not None and not self.stopped and self.on_step(metrics) is False:
+            go_on = self.on_step(metrics) if self.on_step and not self.stopped else None
+            if go_on is not None and not go_on:
                 self.stop()
         except BaseException as raised:
             self.stop(raised)
@@ -161,13 +163,13 @@ def train(
 ) -> Run:
     """Trains as `drift train` does, by that program, to the same numbers. Raises drift.Error.
 
-    config: a file, the name of a shipped one ("quickstart", "algorithms/rldf"), or what a file has as a dict, whose paths
-    are relative to the working folder. overrides: its keys, train={"steps": 5} or **{"train.steps": 5}. out, resume,
-    overwrite: the program's options. on_step(metrics): is called after each step, and with step 0 after the evaluation
-    before the first one; training goes on meanwhile. If it returns False, the run ends after the step that it is at. What
-    it raises ends the run likewise and is raised here; so does Ctrl-C. reward: a function of this process,
-    reward(response, reference) -> a number from 0 to 1, 1 is solved, or a drift.Verdict. What it raises ends the run and
-    is raised here.
+    config: a file, the name of a shipped one ("quickstart", "algorithms/rldf"), or a dict of what a file has, whose
+    paths are relative to the working folder. overrides: keys, as train={"steps": 5} or **{"train.steps": 5}. out,
+    resume, overwrite: the program's options. on_step(metrics): called after each step, and with step 0 after the
+    evaluation before the first one; training goes on meanwhile. If it returns False, the run ends after the step that
+    it is at. What it raises ends the run likewise and is raised here. So does Ctrl-C. reward: a function of this
+    process, reward(response, reference) -> a number from 0 to 1, of which 1 is solved, or a drift.Verdict. What it
+    raises ends the run with an error and is raised here.
     """
     settings = dict(flat({**overrides, "reward": reward} if isinstance(reward, Mapping) else overrides))
     function = reward if callable(reward) else None
