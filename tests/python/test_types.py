@@ -20,7 +20,7 @@ advantages: Tensor = drift_rl.advantages([1.0, 0.0, 1.0, 1.0], 2)
 scored: Tensor = loss(model.logprobs(made.tokens, plan.masked_FL), advantages, plan)
 scores: list[drift_rl.Score] = drift_rl.reward("math")(made.texts, ["1"] * 4)
 try:
-    run: drift_rl.Run = drift_rl.train("quickstart", **{"train.steps": 2})
+    run: drift_rl.Run = drift_rl.train("quickstart", train={"steps": 2})
 except drift_rl.Error as error:
     print(error.hint.upper())
 """
@@ -38,11 +38,11 @@ def test_the_package():
 
 def test_a_script_with_right_types(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
-    assert "Success" in mypy("--strict", "script.py", folder=tmp_path)
+    assert "Success" in mypy(*STRICT, "script.py", folder=tmp_path)
 
 
 def test_a_script_with_wrong_types(tmp_path):
     (tmp_path / "script.py").write_text('import drift_rl\n\ndrift_rl.load("a").generate("b", samples="2")\ndrift_rl.lose("rldf")\n')
-    said = mypy("--strict", "script.py", folder=tmp_path)
+    said = mypy(*STRICT, "script.py", folder=tmp_path)
     assert 'Argument "samples" to "generate" of "Checkpoint" has incompatible type "str"; expected "int"' in said
     assert 'Module has no attribute "lose"' in said

@@ -17,7 +17,6 @@ model = drift_rl.load(_place.prefix() / "share/drift/assets/sudoku-llada")
 made = model.generate("3201000003004130", samples=2, rollout="block", length=16, steps=16)
 assert made.tokens.shape == (2, 16) and len(made.texts) == 2
 
-run = drift_rl.train("quickstart", **{"run.out": str(Path(sys.argv[1]) / "run"), "train.steps": 2, "evaluation.items": 8})
-assert len(run.metrics["reward/mean"]) == 2
-drift_rl.load(run.checkpoint("last"))
+run = drift_rl.train("quickstart", out=Path(sys.argv[1]) / "run", **{"train.steps": 2, "evaluation.items": 8})
+assert run.checkpoint("last").name == "step-000002"
 print("drift_rl", drift_rl.__version__, "works with torch", torch.__version__)
