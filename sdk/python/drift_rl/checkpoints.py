@@ -235,7 +235,7 @@ def rollout(
         raise Error("there is no prompt, or an empty one")
     longest = max(map(len, prompts))
     ragged = any(len(prompt) != longest for prompt in prompts)
-    takes_mask = len(inspect.signature(getattr(forward, "forward", forward)).parameters) > 1  # a module of torch, too
+    takes_mask = len(inspect.signature(getattr(forward, "forward", forward)).parameters) > 1  # of a module, its method
     if ragged and not takes_mask:
         raise Error("prompts differ in length, and `forward` takes no mask", "def forward(tokens, mask): …")
     tokens = torch.tensor([[pad_id] * (longest - len(prompt)) + list(prompt) for prompt in prompts])
