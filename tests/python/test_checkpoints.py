@@ -38,14 +38,14 @@ def test_writes_what_the_program_writes(folder, source, program_writes):
     expected = program_writes(folder, {"name": "block", **settings}, "--samples", 3, "--seed", 5)
     made = own.generate(PROMPT, rollout="block", seed=5, samples=3, raw=False, **settings)
     for b, record in enumerate(expected):
-        assert made.tokens[b].tolist() == record["token_ids"]
-        assert made.steps[b].tolist() == record["steps"]
-        assert made.logprobs[b].tolist() == pytest.approx(record["commit_logprob"], abs=1e-7)
-        assert made.texts[b] == record["text"] and int(made.forwards[b]) == record["forwards"]
+        assert made.tokens_BL[b].tolist() == record["token_ids"]
+        assert made.step_BL[b].tolist() == record["steps"]
+        assert made.commit_logprob_BL[b].tolist() == pytest.approx(record["commit_logprob"], abs=1e-7)
+        assert made.texts[b] == record["text"] and int(made.forwards_B[b]) == record["forwards"]
     assert "<span" in made._repr_html_()
     ids = own.tokenizer.encode(PROMPT)
     again = own.generate([ids, ids], rollout="block", seed=5, first=2, **settings)
-    assert torch.equal(again.tokens, made.tokens[1:])
+    assert torch.equal(again.tokens_BL, made.tokens_BL[1:])
 
 
 @pytest.mark.parametrize("folder", ["assets/sudoku-llada", "assets/sudoku-dream"])
@@ -64,8 +64,8 @@ def test_decoders_on_a_function_write_what_they_write_on_the_model(folder, sourc
         seed=3,
         **{key: value for key, value in SETTINGS.items() if key != "rollout"},
     )
-    assert torch.equal(made.tokens, expected.tokens) and torch.equal(made.steps, expected.steps)
-    assert torch.equal(made.forwards, expected.forwards)
+    assert torch.equal(made.tokens_BL, expected.tokens_BL) and torch.equal(made.step_BL, expected.step_BL)
+    assert torch.equal(made.forwards_B, expected.forwards_B)
     assert torch.allclose(made.confidences, expected.confidences, atol=1e-6)
 
 
@@ -91,7 +91,7 @@ def test_a_function_of_ones_own_is_decoded():
 
     settings = {"length": 4, "steps": 4, "block": 4, "schedule": "static"}
     made = drift_rl.rollout(forward, [[1, 2]], mask_id=11, vocabulary_size=12, **settings)
-    assert made.tokens.tolist() == [answer.tolist()] and sorted(made.steps[0].tolist()) == [0, 1, 2, 3]
+    assert made.tokens_BL.tolist() == [answer.tolist()] and sorted(made.step_BL[0].tolist()) == [0, 1, 2, 3]
 
 
 def test_what_a_function_raises_is_raised():
@@ -127,7 +127,7 @@ def test_two_threads(model, source):
 
     def write(seed):
         own = drift_rl.load(source / "assets/sudoku-llada")
-        made[seed] = own.generate(PROMPT, **SETTINGS, seed=seed, samples=2).tokens
+        made[seed] = own.generate(PROMPT, **SETTINGS, seed=seed, samples=2).tokens_BL
 
     threads = [threading.Thread(target=write, args=(seed,)) for seed in (1, 2)]
     for thread in threads:
@@ -135,7 +135,7 @@ def test_two_threads(model, source):
     for thread in threads:
         thread.join()
     for seed in (1, 2):
-        assert torch.equal(made[seed], model.generate(PROMPT, **SETTINGS, seed=seed, samples=2).tokens)
+        assert torch.equal(made[seed], model.generate(PROMPT, **SETTINGS, seed=seed, samples=2).tokens_BL)
 
 
 def resident_kilobytes():
@@ -182,7 +182,7 @@ try:
     drift_rl.rollout(forward, [[1]], **settings)
 except KeyboardInterrupt:
     made = drift_rl.rollout(forward, [[1]], **{**settings, "length": 4, "steps": 4, "block": 4})
-    print("interrupted after", len(calls) < 4000, made.tokens.shape[1])
+    print("interrupted after", len(calls) < 4000, made.tokens_BL.shape[1])
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.stdout == "interrupted after True 4\n", done.stderr
@@ -209,10 +209,22 @@ def tensors_in(file):
 def test_a_function_is_decoded_as_the_originals_decode(trace, source, drift):
     tomllib = pytest.importorskip("tomllib")
     data = source / "tests/golden/data"
-    case = next(c for c in json.loads((data / "manifest.json").read_text())["cases"] if c["file"].endswith(f"/{trace}.safetensors"))
+    case = next(
+        c
+        for c in json.loads((data / "manifest.json").read_text())["cases"]
+        if c["file"].endswith(f"/{trace}.safetensors")
+    )
     checkpoint = data / "ckpt" / case["checkpoint"]
     original = re.match("drift_llada|drift_dream|fast_llada|llada_gen", trace)[0].replace("llada_gen", "llada_generate")
-    options = ["--original", original, "--settings", data / "manifest.json", "--reference", data / case["file"], "--json"]
+    options = [
+        "--original",
+        original,
+        "--settings",
+        data / "manifest.json",
+        "--reference",
+        data / case["file"],
+        "--json",
+    ]
     verified = json.loads(drift("rollout", "verify", checkpoint, *options))
     settings = tomllib.loads(verified["rollout"])["rollout"]
     reference, own = tensors_in(data / case["file"]), drift_rl.load(checkpoint)
@@ -226,7 +238,7 @@ def test_a_function_is_decoded_as_the_originals_decode(trace, source, drift):
         forbidden_ids=own.forbidden_ids,
         **settings,
     )
-    length = made.tokens.shape[1]
-    assert torch.equal(made.tokens, reference["tokens"][:, -length:])
-    assert torch.equal(made.steps.long(), reference["commit_step"][:, -length:])
-    assert made.forwards.tolist() == [row["forwards"] for row in verified["rows"]]
+    length = made.tokens_BL.shape[1]
+    assert torch.equal(made.tokens_BL, reference["tokens"][:, -length:])
+    assert torch.equal(made.step_BL.long(), reference["commit_step"][:, -length:])
+    assert made.forwards_B.tolist() == [row["forwards"] for row in verified["rows"]]

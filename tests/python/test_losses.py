@@ -46,7 +46,9 @@ def rows(case, key, default=None):
         if values is None:
             return None
         scored = bits(view.get("scored", view["masked"]))
-        table.append([(math.log(v) if logarithm else v) if s and v is not None else 0.0 for v, s in zip(values, scored)])
+        table.append(
+            [(math.log(v) if logarithm else v) if s and v is not None else 0.0 for v, s in zip(values, scored)]
+        )
     return torch.tensor(table, dtype=torch.float64)
 
 
@@ -111,7 +113,9 @@ def evaluate(case, name):
     return value.item(), gradient, loss.metrics
 
 
-ALL = [pytest.param(file, variant, case, id=f"{file.stem}-{variant}") for file in FILES for variant, case in cases(file)]
+ALL = [
+    pytest.param(file, variant, case, id=f"{file.stem}-{variant}") for file in FILES for variant, case in cases(file)
+]
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,9 @@ def written(drift, source, tmp_path_factory):
     for seed in (1, 2):
         prompt = "<|startoftext|>0040\n4301\n0004\n1400<|sep|>"
         model, config = source / "assets/sudoku-llada", source / "configs/quickstart.toml"
-        out += drift("generate", model, "--config", config, "--prompt", prompt, "--samples", 2, "--seed", seed, "--json")
+        out += drift(
+            "generate", model, "--config", config, "--prompt", prompt, "--samples", 2, "--seed", seed, "--json"
+        )
     file.write_text(out)
     return file, [json.loads(line) for line in out.splitlines()]
 

@@ -75,7 +75,9 @@ def test_without_torch_every_use_is_one_error():
 def test_another_torch_is_one_error_with_both_versions(tmp_path):
     other = package(tmp_path, "torch", '__version__ = "2.10.0"\n')
     errors = printed("-c", USES, path=[other]).splitlines()
-    assert set(errors) == {f"drift_rl {drift_rl.__version__} works with torch 2.11.0, and this is torch 2.10.0 = {NEEDS_TORCH}"}
+    assert set(errors) == {
+        f"drift_rl {drift_rl.__version__} works with torch 2.11.0, and this is torch 2.10.0 = {NEEDS_TORCH}"
+    }
 
 
 @pytest.mark.parametrize("program", OTHERS)

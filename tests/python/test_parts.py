@@ -70,14 +70,17 @@ def test_rewards_are_those_of_the_program(drift, json_lines, tmp_path):
     expected = json_lines(drift("reward", "math", "--in", file, "--json"))
     found = drift_rl.reward("math")(responses, ["1/2"] * 3)
     assert [score.value for score in found] == [line["score"] for line in expected]
-    assert [(s.solved, s.status, s.reason) for s in found] == [(e["solved"], e["status"], e["reason"]) for e in expected]
+    assert [(s.solved, s.status, s.reason) for s in found] == [
+        (e["solved"], e["status"], e["reason"]) for e in expected
+    ]
     assert found[0].solved and not found[1].solved
 
 
 def test_code_runs_in_its_sandbox():
     tests = json.dumps({"test_list": ["assert add(2, 3) == 5"], "data_type": "code_function"})
     good, bad = drift_rl.reward("code")(
-        ["```python\ndef add(a, b):\n    return a + b\n```", "```python\ndef add(a, b):\n    return a - b\n```"], [tests] * 2
+        ["```python\ndef add(a, b):\n    return a + b\n```", "```python\ndef add(a, b):\n    return a - b\n```"],
+        [tests] * 2,
     )
     if good.status == "infrastructure":
         pytest.skip(good.reason)

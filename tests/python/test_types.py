@@ -14,10 +14,10 @@ from torch import Tensor
 
 model: drift_rl.Checkpoint = drift_rl.load("run/checkpoints/last", device="cpu", dtype="bfloat16")
 made: drift_rl.Responses = model.generate(["a", "b"], samples=2, temperature=0.5)
-plan: drift_rl.Plan = drift_rl.masking("rldf", k=4).plan(made.tokens, made.steps)
+plan: drift_rl.Plan = drift_rl.masking("rldf", k=4).plan(made.tokens_BL, made.step_BL)
 loss = drift_rl.loss("rldf", beta=0.0)
 advantages: Tensor = drift_rl.advantages([1.0, 0.0, 1.0, 1.0], 2)
-scored: Tensor = loss(model.logprobs(made.tokens, plan.masked_FL), advantages, plan)
+scored: Tensor = loss(model.logprobs(made.tokens_BL, plan.masked_FL), advantages, plan)
 scores: list[drift_rl.Score] = drift_rl.reward("math")(made.texts, ["1"] * 4)
 try:
     run: drift_rl.Run = drift_rl.train("quickstart", train={"steps": 2})
@@ -42,7 +42,9 @@ def test_a_script_with_right_types(tmp_path):
 
 
 def test_a_script_with_wrong_types(tmp_path):
-    (tmp_path / "script.py").write_text('import drift_rl\n\ndrift_rl.load("a").generate("b", samples="2")\ndrift_rl.lose("rldf")\n')
+    (tmp_path / "script.py").write_text(
+        'import drift_rl\n\ndrift_rl.load("a").generate("b", samples="2")\ndrift_rl.lose("rldf")\n'
+    )
     said = mypy(*STRICT, "script.py", folder=tmp_path)
     assert 'Argument "samples" to "generate" of "Checkpoint" has incompatible type "str"; expected "int"' in said
     assert 'Module has no attribute "lose"' in said

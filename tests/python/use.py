@@ -15,7 +15,7 @@ assert logprobs.grad is not None and bool(logprobs.grad.any())
 
 model = drift_rl.load(_place.prefix() / "share/drift/assets/sudoku-llada")
 made = model.generate("3201000003004130", samples=2, rollout="block", length=16, steps=16)
-assert made.tokens.shape == (2, 16) and len(made.texts) == 2
+assert made.tokens_BL.shape == (2, 16) and len(made.texts) == 2
 
 run = drift_rl.train("quickstart", out=Path(sys.argv[1]) / "run", **{"train.steps": 2, "evaluation.items": 8})
 assert run.checkpoint("last").name == "step-000002"

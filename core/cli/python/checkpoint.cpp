@@ -17,18 +17,6 @@
 namespace drift::python {
 namespace {
 
-/// A rollout of a checkpoint, and what makes its prompts.
-struct Decoder {
-  LoadedRun run;
-  RunPrompts prompts;
-  Loaded<Rollout> rollout;
-
-  Decoder(const ConfigOptions& options, const ModelTraits& traits)
-      : run(load_run(options, ConfigPurpose::kGenerate)),
-        prompts(run, traits),
-        rollout(create_component<Rollout>(run.host(), run.config, "rollout")) {}
-};
-
 struct Checkpoint {
   CheckpointOptions options;
   LoadedRun run;
@@ -36,8 +24,6 @@ struct Checkpoint {
   Loaded<Model> model;
   std::atomic<bool> cancelled = false;
   std::optional<Tokenizer> opened_tokenizer;
-  std::string decoder_settings;    ///< of `decoder`
-  std::optional<Decoder> decoder;  ///< the last one that was asked for
 
   Checkpoint(const std::string& folder, const std::vector<ConfigOverride>& overrides)
       : options{folder, {{}, overrides}},
@@ -48,21 +34,6 @@ struct Checkpoint {
   const Tokenizer& tokenizer() {
     if (!opened_tokenizer) opened_tokenizer = Tokenizer::open(run.model_folder());
     return *opened_tokenizer;
-  }
-
-  const Decoder& decoder_with(const std::vector<ConfigOverride>& overrides) {
-    CheckpointOptions own = options;
-    std::string settings;
-    for (const ConfigOverride& setting : overrides) {
-      own.config.overrides.push_back(setting);
-      settings += setting.flag + "\n";
-    }
-    if (!decoder || settings != decoder_settings) {
-      decoder.reset();
-      decoder.emplace(own.run("rollout.name"), shapes.traits());
-      decoder_settings = settings;
-    }
-    return *decoder;
   }
 };
 
@@ -140,21 +111,25 @@ Object generate(const Object& given) {
   Trajectories made;
   {
     const WithoutGil released;
-    const Decoder& decoder = checkpoint.decoder_with(overrides);
-    const std::int64_t length = checked_response_length(*decoder.rollout);
+    CheckpointOptions options = checkpoint.options;
+    options.config.overrides.insert(options.config.overrides.end(), overrides.begin(), overrides.end());
+    const LoadedRun run = load_run(options.run("rollout.name"), ConfigPurpose::kGenerate);
+    const RunPrompts prompts(run, checkpoint.shapes.traits());
+    const auto rollout = create_component<Rollout>(run.host(), run.config, "rollout");
+    const std::int64_t length = checked_response_length(*rollout);
     std::vector<std::vector<std::int64_t>> ids;
     for (const PromptSource& source : sources) {
-      for (AskedPrompt& asked : read_prompts(source, decoder.run, decoder.prompts, length))
+      for (AskedPrompt& asked : read_prompts(source, run, prompts, length))
         ids.push_back(std::move(asked.token_ids));
     }
     const ModelPolicy policy(*checkpoint.model);
     checkpoint.cancelled = false;
     input.policy = &policy;
     input.prompts = padded_prompts(ids, samples, checkpoint.shapes.traits().pad_id);
-    input.random = RandomStream(decoder.run.seed(), "generate");
+    input.random = RandomStream(run.seed(), "generate");
     input.cancelled = &checkpoint.cancelled;
     const at::NoGradGuard no_gradient;
-    made = checked_trajectories(*decoder.rollout, input);
+    made = checked_trajectories(*rollout, input);
   }
   std::vector<Object> texts;
   for (std::int64_t b = 0; b < made.tokens_BL.size(0); ++b)

@@ -87,6 +87,7 @@ def interruptible(name: str, *arguments: Any, cancel: Optional[Callable[[], Any]
 
 # ---- what crosses ----------------------------------------------------------------------------------------------------
 
+
 def items(values: dict[str, Any]) -> tuple[tuple[str, str, Any], ...]:
     """Settings with their types, as module.cpp reads them."""
 

@@ -19,30 +19,22 @@ Forward = Callable[["Tensor"], "Tensor"]
 
 
 @dataclass(repr=False)
-class Responses:
-    """What a rollout wrote: B responses of L positions, on the CPU. The responses to a prompt are adjacent."""
+class Responses(Trajectories):
+    """What a rollout wrote, on the CPU. The responses to a prompt are adjacent; group_B is its number."""
 
-    tokens: "Tensor"  # [B, L] int64
-    valid: "Tensor"  # [B, L] bool: up to the response's end, without padding
-    steps: "Tensor"  # [B, L] int32: the forward, from 0, that committed the position; -1: none
-    logprobs: "Tensor"  # [B, L] float32: of the token when it was committed, temperature 1
-    forwards: "Tensor"  # [B] int64: that the response took part in
-    prompts: "Tensor"  # [B, P] int64, padded on the left
-    prompt_mask: "Tensor"  # [B, P] bool, true: a real token
-    groups: "Tensor"  # [B] int64: number of the prompt
     texts: list[str] = field(default_factory=list)  # without special tokens; empty where there is no tokenizer
     pieces: list[list[str]] = field(default_factory=list)  # the text of each token, likewise
 
     @property
     def confidences(self) -> "Tensor":
         """[B, L]: the probability of each token when it was committed."""
-        return self.logprobs.exp()
+        return self.commit_logprob_BL.exp()
 
     def __len__(self) -> int:
-        return len(self.tokens)
+        return len(self.tokens_BL)
 
     def __repr__(self) -> str:
-        return f"Responses({len(self)} of {self.tokens.shape[1]} positions, forwards {self.forwards.tolist()})"
+        return f"Responses({len(self)} of {self.tokens_BL.shape[1]} positions, forwards {self.forwards_B.tolist()})"
 
     def __str__(self) -> str:
         return "\n".join(self.texts) if self.texts else repr(self)
@@ -51,10 +43,10 @@ class Responses:
         """For a notebook: each response, its tokens from dark to light in the order in which they were committed."""
         rows = []
         for b in range(min(len(self), 8)):
-            last = max(1, int(self.forwards[b]) - 1)
+            last = max(1, int(self.forwards_B[b]) - 1)
             spans = []
-            for i, token in enumerate(self.tokens[b].tolist()):
-                step = int(self.steps[b, i])
+            for i, token in enumerate(self.tokens_BL[b].tolist()):
+                step = int(self.step_BL[b, i])
                 text = self.pieces[b][i] if self.pieces else str(token) + " "
                 shade = 35 + round(55 * max(step, 0) / last)
                 title = f"step {step}, p = {float(self.confidences[b, i]):.3f}" if step >= 0 else "never committed"
@@ -65,20 +57,6 @@ class Responses:
             rows.append(f'<p style="white-space:pre-wrap;font-family:monospace">{"".join(spans)}</p>')
         more = f"<p>and {len(self) - 8} more</p>" if len(self) > 8 else ""
         return "".join(rows) + more
-
-
-def _responses(fields: tuple[Any, ...]) -> Responses:
-    made = Trajectories(*fields)
-    return Responses(
-        tokens=made.tokens_BL,
-        valid=made.valid_BL,
-        steps=made.step_BL,
-        logprobs=made.commit_logprob_BL,
-        forwards=made.forwards_B,
-        prompts=made.prompt_tokens_BP,
-        prompt_mask=made.prompt_mask_BP,
-        groups=made.group_B,
-    )
 
 
 class Tokenizer:
@@ -139,9 +117,9 @@ class Checkpoint:
             first - 1,
             cancel=lambda: _core.call("cancel", self._opened),
         )
-        made = _responses(fields)
+        made = Responses(*fields)
         made.texts = list(texts)
-        made.pieces = [list(_core.call("pieces", self._opened, tuple(row))) for row in made.tokens.tolist()]
+        made.pieces = [list(_core.call("pieces", self._opened, tuple(row))) for row in made.tokens_BL.tolist()]
         return made
 
     def logits(self, tokens: "Tensor", mask: Optional["Tensor"] = None) -> "Tensor":
@@ -271,4 +249,4 @@ def rollout(
         if raised:
             raise raised[0] from None
         raise
-    return _responses(fields)
+    return Responses(*fields)

@@ -77,7 +77,9 @@ class MaskingStrategy:
         responses, length = tokens.shape
         steps = _as_tensor("steps", steps, torch.int32, responses, length)
         valid = (tokens != pad_id) & (steps >= 0) if valid is None else valid
-        prompts = _as_tensor("prompts", torch.zeros(responses, 0).long() if prompts is None else prompts, torch.int64, responses, None)
+        prompts = _as_tensor(
+            "prompts", torch.zeros(responses, 0).long() if prompts is None else prompts, torch.int64, responses, None
+        )
         prompt_mask = torch.ones_like(prompts) > 0 if prompt_mask is None else prompt_mask
         groups = torch.zeros(responses).long() if groups is None else groups
         logprobs = torch.zeros(responses, length) if logprobs is None else logprobs
@@ -164,7 +166,9 @@ class LossEstimator:
         for name, values in given.items():
             if values is None and name in self.needs and name != "old":
                 raise Error(f"loss `{self.name}` needs `{name}` of each view with these parameters", f"give {name}=…")
-            if values is not None and (values.shape != shape or values.dtype != current_FL.dtype or values.device != device):
+            if values is not None and (
+                values.shape != shape or values.dtype != current_FL.dtype or values.device != device
+            ):
                 raise Error(
                     f"`{name}` is {list(values.shape)} of {values.dtype} on {values.device}, and `current_FL` "
                     f"{list(shape)} of {current_FL.dtype} on {device}"

@@ -83,14 +83,8 @@ class Run:
         return [{**group, **one, "response": "".join(one["tokens"])} for group, one in asked]
 
     def checkpoint(self, name: str = "last") -> Path:
-        """The folder of a checkpoint: "last", "step-000050", or "best": which of those kept has the highest held-out
-        accuracy, on the validation items if there are any."""
-        files = self.path.glob("checkpoints/*")
-        kept = {file.name: file for file in files if re.fullmatch(r"step-\d+|last", file.name)}
-        if name == "best":
-            rows = {f"step-{row['step']:06}": row for row in self._steps()[0] if "held_out.accuracy" in row}
-            scores = {key: row.get("held_out.validation", row["held_out.accuracy"]) for key, row in rows.items()}
-            name = max(kept.keys() & scores.keys(), key=lambda key: (scores[key], key), default=name)
+        """The folder of a checkpoint: "last", "step-000050", or with train.keep_best "best"."""
+        kept = {file.name: file for file in self.path.glob("checkpoints/*") if (file / "config.json").exists()}
         if name not in kept:
             raise Error(f"{self.path} has no checkpoint `{name}`", f"it has: {', '.join(sorted(kept)) or 'none'}")
         return kept[name].resolve()
@@ -114,18 +108,16 @@ class Run:
         return made, (inode, begin + sum(map(len, lines)))
 
     def _facts(self) -> dict[str, str]:
-        file = self.path / "summary.json"
-        summary = dict(flat(json.loads(file.read_text("utf-8")))) if file.exists() else {}
-        shown = ("algorithm", "task", "status", "steps", "held_out.before", "held_out.after")
-        return {name: str(summary[name]) for name in shown if name in summary}
+        listed = json.loads(_drift("runs", str(self.path), "--json"))
+        return {name: str(value) for name, value in listed.items() if value is not None}
 
     def __repr__(self) -> str:
-        return f"<drift_rl.Run {self.path.name}: {', '.join(map(' '.join, self._facts().items()))}>"
+        return f"<drift_rl.Run {', '.join(map(' '.join, self._facts().items()))}>"
 
     def _repr_html_(self) -> str:
         """For a notebook: a table, and the rewards as a line."""
-        facts = {"run": str(self.path), **self._facts()}
-        cells = "".join(f"<tr><th>{name}</th><td>{html.escape(fact)}</td></tr>" for name, fact in facts.items())
+        facts = self._facts().items()
+        cells = "".join(f"<tr><th>{name}</th><td>{html.escape(fact)}</td></tr>" for name, fact in facts)
         rewards = [row["reward"] for row in self._steps()[0] if not math.isnan(row["reward"])]
         width, low, high = 400 / max(1, len(rewards) - 1), min([0, *rewards]), max([1, *rewards])
         points = [f"{i * width:.1f},{98 - 96 * (y - low) / (high - low):.1f}" for i, y in enumerate(rewards)]
@@ -134,9 +126,8 @@ class Run:
 
 
 def runs(folder: PathLike = "runs") -> list[Run]:
-    """The runs in a folder, those of its sweeps too, by their paths."""
-    found = sorted(file.parent for file in Path(folder).rglob("metrics.jsonl"))
-    return [Run(path) for path in found if (path / "config.toml").is_file()]
+    """The runs in a folder, those of its sweeps too, the newest first: as `drift runs` lists them."""
+    return [Run(json.loads(line)["folder"]) for line in _drift("runs", str(folder), "--json").splitlines()]
 
 
 Side = Union[Run, PathLike, Sequence[Union[Run, PathLike]]]
