@@ -15,7 +15,6 @@ TINY = {
     "train.prompts_per_step": 2,
     "train.group_size": 4,
     "evaluation.items": 4,
-    "train.keep_best": True,
 }
 SOURCE = Path(os.environ.get("DRIFT_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 

@@ -39,7 +39,7 @@ def test_files_of_a_run(trained, folder):
     kept = run.responses(1)
     assert len(kept) == 8 and {one["group"] for one in kept} == {0, 1}
     assert kept[0]["response"] == "".join(kept[0]["tokens"]) and kept[0]["reference"] and "responses" not in kept[0]
-    for name in ("last", "best", "step-000002"):
+    for name in ("last", "step-000002"):
         assert run.checkpoint(name) == run.path / "checkpoints/step-000002"
     (run.path / "report.html").unlink()
     assert run.report() == run.path / "report.html" and run.report().exists()
@@ -53,30 +53,20 @@ def test_files_of_a_run(trained, folder):
         assert re.search(hint, raised.value.hint)
 
 
-def test_the_best_checkpoint_has_the_highest_accuracy(folder):
-    (folder / "config.toml").write_text("")
-    for step in (1, 2, 3):
-        (folder / f"checkpoints/step-{step:06}").mkdir(parents=True)
-    (folder / "checkpoints/last").symlink_to("step-000003")
-    run = drift_rl.Run(folder)
-    with pytest.raises(drift_rl.Error, match="no checkpoint `best`"):
-        run.checkpoint("best")
-    accuracies = {0: {"accuracy": 0.9}, 1: {"accuracy": 0.5}, 2: {"accuracy": 0.7}, 3: {"accuracy": 0.6}}
-    lines = [json.dumps({"step": step, "reward": None, "held_out": held}) for step, held in accuracies.items()]
-    (folder / "metrics.jsonl").write_text("\n".join(lines) + '\n{"step": 4, "rew')  # which is being written
-    assert run.checkpoint("best").name == "step-000002" and run.checkpoint().name == "step-000003"
-    lines[1] = json.dumps({"step": 1, "reward": 1, "held_out": {"accuracy": 0.5, "validation": 0.8}})
-    (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n")
-    assert run.checkpoint("best").name == "step-000001"
-    assert "polyline" in run._repr_html_() and repr(run)
+def test_the_best_checkpoint_is_the_one_that_the_program_keeps(folder):
+    kept = {"train.keep_best": True, "train.steps": 12, "evaluation.every": 4, "evaluation.items": 64}
+    run = drift_rl.train("quickstart", out=folder / "run", **kept)
+    steps = run.metrics.set_index("step")["held_out.accuracy"].dropna()
+    assert steps.idxmax() > 0, "these steps are to help"
+    assert run.checkpoint("best").name == f"step-{steps.idxmax():06}"
 
 
 def test_runs_of_a_folder(trained):
     made = trained[0]
     found = drift_rl.runs(made[1e-4, 1].path.parent.parent)
     assert {run.path for run in made.values()} <= {run.path for run in found}
-    shown = "algorithm rldf, task sudoku, status finished, steps 2, held_out.before .*, held_out.after .*"
-    assert re.fullmatch(f"<drift_rl.Run .*: {shown}>", repr(found[0]))
+    shown = "state finished, algorithm rldf, step 2, steps 2, last_accuracy .*, best_accuracy .*, seconds .*"
+    assert re.fullmatch(f"<drift_rl.Run name .*, folder .*, {shown}>", repr(made[1e-4, 1]))
     assert found[0]._repr_html_().startswith("<table>") and "<polyline" in found[0]._repr_html_()
 
 
