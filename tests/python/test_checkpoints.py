@@ -94,6 +94,16 @@ def test_a_function_of_ones_own_is_decoded():
     assert made.tokens_BL.tolist() == [answer.tolist()] and sorted(made.step_BL[0].tolist()) == [0, 1, 2, 3]
 
 
+def test_a_module_of_torch_is_decoded_with_the_draws_of_a_step():
+    class Uniform(torch.nn.Module):
+        def forward(self, tokens):
+            return torch.zeros(*tokens.shape, 12)
+
+    settings = {"mask_id": 11, "vocabulary_size": 12, "length": 8, "block": 8, "samples": 4}
+    first, again, second, none = (drift_rl.rollout(Uniform(), [[1]], step=step, **settings).tokens_BL for step in (1, 1, 2, 0))
+    assert torch.equal(first, again) and not torch.equal(first, second) and not torch.equal(first, none)
+
+
 def test_what_a_function_raises_is_raised():
     def forward(tokens):
         raise ZeroDivisionError("mine")
@@ -136,6 +146,21 @@ def test_two_threads(model, source):
         thread.join()
     for seed in (1, 2):
         assert torch.equal(made[seed], model.generate(PROMPT, **SETTINGS, seed=seed, samples=2).tokens_BL)
+
+
+def test_threads_take_turns_at_one_checkpoint(model):
+    made = {}
+
+    def write(length):
+        for _ in range(10):
+            made[length] = model.generate(PROMPT, **{**SETTINGS, "length": length, "block": length}).tokens_BL
+
+    threads = [threading.Thread(target=write, args=(length,)) for length in (8, 12, 16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {length: tokens.shape[1] for length, tokens in made.items()} == {8: 8, 12: 12, 16: 16}
 
 
 def resident_kilobytes():
