@@ -1,5 +1,6 @@
-"""The notebooks that ship run from top to bottom, and show what they say."""
+"""The notebooks that ship run from top to bottom, and show what they say; so does the Python of the pages."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -64,3 +65,15 @@ def test_every_notebook_is_tried_and_has_no_output(source):
 def test_the_loop_has_at_most_60_lines(source):
     (loop,) = [cell for cell in read(source, "own_loop").cells if cell.id == "loop"]
     assert len(loop.source.splitlines()) <= 60
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+def test_python_of_the_pages_runs(page, source, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    blocks = re.findall(r"^```python\n(.*?)^```", (source / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    names = {}
+    exec(compile("\n".join(blocks), page, "exec"), names)
+    assert len(names["run"].metrics) > 10
+    if "rewards" in names:
+        assert names["rewards"][0] < 0.8 and names["rewards"][-1] > 0.9
