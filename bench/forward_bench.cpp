@@ -8,7 +8,7 @@
 // sequence length, head dimension, queries of each sequence; 4 heads, 4096 tokens of keys in all. The kernels: 4096
 // rows of width 64 (SwiGLU: 192), of float32 or bfloat16 (`bits`). `product`: M rows times the transpose of one of
 // twelve 3072 x 1024 matrices in turn, so that they come from memory, against LibTorch's own product; with all threads.
-// `loss`: RLDF's of 8 views of 256 positions, as a training step calls it; bench/python_calls.py compares it with
+// `loss`: RLDF's of 8 views of 256 positions, as a training step calls it; tests/python/speed.py compares it with
 // Python.
 
 #include <core/base/component_host.h>

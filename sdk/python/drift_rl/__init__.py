@@ -2,8 +2,8 @@
 
     import drift_rl
 
-    run = drift_rl.train("quickstart", **{"run.out": "runs/first"})
-    print(run.metrics["reward/mean"])
+    run = drift_rl.train("quickstart", out="runs/first")
+    print(run.metrics["reward"])
     model = drift_rl.load(run.checkpoint("last"))
     print(model.generate("…", temperature=0))
 
@@ -12,14 +12,13 @@ reward() and rollout(). Classes for components in Python (Loss, Masking, Reward,
 Errors are drift_rl.Error, with a hint. The manual is docs/python.md.
 """
 
-from ._place import import_drift
+from ._place import import_drift, main  # noqa: F401
 
 import_drift()
 
 from drift import *  # noqa: E402, F401, F403
 from drift import __all__ as _components  # noqa: E402
 
-from ._launch import main  # noqa: E402, F401
 from .checkpoints import Checkpoint, Responses, load, rollout  # noqa: E402
 from .estimators import advantages, linear_log_softmax, loss, masking  # noqa: E402
 from .rewards import Score, reward  # noqa: E402

@@ -1,3 +1,3 @@
-from ._launch import main
+from ._place import main
 
 main()

@@ -20,10 +20,6 @@ def prefix() -> Path:
     raise ImportError(f"{own} belongs to no installed Drift: there is no lib/libdrift_program.so above it")
 
 
-def in_wheel() -> bool:
-    return prefix() == Path(os.path.abspath(__file__)).parent
-
-
 def program() -> list[str]:
     """The command `drift`, as a child of this process is to be started."""
     return [str(prefix() / "bin" / "drift")]
@@ -53,3 +49,11 @@ def import_drift() -> None:
             f"the package `drift` of {origin} is another project's: drift_rl needs its own of that name; "
             "uninstall the other one, or import drift_rl first"
         )
+
+
+def main() -> None:
+    """The command `drift`: this process becomes the program."""
+    in_wheel = prefix() == Path(os.path.abspath(__file__)).parent
+    if in_wheel and importlib.util.find_spec("torch") is None:
+        sys.exit(f"error: drift needs the package torch, which is not installed\n  = pip install torch=={TORCH}")
+    os.execve(program()[0], ["drift", *sys.argv[1:]], environment())

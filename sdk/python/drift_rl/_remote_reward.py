@@ -7,11 +7,11 @@ import json
 import os
 import threading
 from multiprocessing.connection import Connection
-from typing import Callable, Optional, Union
+from typing import Callable, Optional
 
 import drift
 
-Function = Callable[[str, str], Union[float, drift.Verdict]]
+Function = Callable[[str, str], float]
 
 
 class RemoteReward(drift.Reward):
@@ -31,7 +31,7 @@ class RemoteReward(drift.Reward):
             said = json.loads(self.asked[0].recv_bytes())
         if isinstance(said, str):
             raise drift.Error(f"the function of the reward has raised {said}")
-        return drift.Verdict(*said)
+        return drift.Verdict(said, said >= 1)
 
 
 def answer(questions: Connection, function: Function) -> Optional[Exception]:
@@ -40,11 +40,10 @@ def answer(questions: Connection, function: Function) -> Optional[Exception]:
     with contextlib.suppress(EOFError, OSError):  # the run has ended
         asked = json.loads(questions.recv_bytes())
         try:
-            made = function(*asked)
-            verdict = made if isinstance(made, drift.Verdict) else drift.Verdict(float(made), float(made) >= 1)
-            if not 0 <= verdict.value <= 1:
-                raise drift.Error(f"the reward of a response is {verdict.value}", "a reward is a number from 0 to 1")
-            said = json.dumps([float(verdict.value), bool(verdict.solved), verdict.status, verdict.reason])
+            value = float(function(*asked))
+            if not 0 <= value <= 1:
+                raise drift.Error(f"the reward of a response is {value}", "a reward is a number from 0 to 1")
+            said = json.dumps(value)
         except Exception as error:
             raised, said = error, json.dumps(f"{type(error).__name__}: {error}")
         questions.send_bytes(said.encode())

@@ -94,18 +94,17 @@ class Run:
         _drift("report", str(self.path))
         return self.path / "report.html"
 
-    def _steps(self, read: tuple[int, int] = (0, 0)) -> tuple[list[dict[str, Any]], tuple[int, int]]:
-        """The lines of metrics.jsonl that come behind what has been read, NaN for null; and what has now been read: of
-        which file how much. A run that continues may write the file anew."""
-        if not (self.path / "metrics.jsonl").exists():
-            return [], read
-        with open(self.path / "metrics.jsonl", "rb") as file:
-            inode = os.fstat(file.fileno()).st_ino
-            begin = file.seek(read[1] if read[0] == inode else 0)
-            lines = [line for line in file if line.endswith(b"\n")]  # the last may be incomplete
+    def _steps(self, begin: int = 0) -> tuple[list[dict[str, Any]], int]:
+        """The lines of metrics.jsonl from this byte on, NaN for null, and where they end; the last may be incomplete."""
+        file = self.path / "metrics.jsonl"
+        if not file.exists():
+            return [], begin
+        with open(file, "rb") as opened:
+            opened.seek(begin)
+            lines = [line for line in opened if line.endswith(b"\n")]
         rows = [flat(json.loads(line)) for line in lines]
         made = [{name: math.nan if value is None else value for name, value in row} for row in rows]
-        return made, (inode, begin + sum(map(len, lines)))
+        return made, begin + sum(map(len, lines))
 
     def _facts(self) -> dict[str, str]:
         listed = json.loads(_drift("runs", str(self.path), "--json"))

@@ -30,7 +30,6 @@ OnStep = Callable[[dict[str, Any]], Any]
 
 def _toml(value: Any) -> str:
     """What JSON writes of a setting is TOML, but for inf."""
-    value = value.item() if hasattr(value, "item") else value  # of NumPy
     if value is None:
         raise Error("None is not a setting", "leave out the key")
     return str(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False, default=os.fspath)
@@ -65,7 +64,7 @@ class _Training:
     def __init__(self, arguments: list[str], on_step: Optional[OnStep], function: Optional[Function]):
         self.on_step, self.function, self.line = on_step, function, _notebook_line()
         self.run: Optional[Run] = None  # when the program has said its folder
-        self.steps, self.step, self.seen = sys.maxsize, -1, (0, 0)  # all, the last one, what has been read of them
+        self.steps, self.step, self.read = sys.maxsize, -1, 0  # all, the last one, bytes of metrics.jsonl
         self.began: Optional[tuple[int, float]] = None  # the first step that is seen here, and when
         self.rest, self.error = b"", ""  # the beginning of a line, and the error that the program ends with
         self.stopped = False
@@ -119,16 +118,15 @@ class _Training:
         *lines, self.rest = (self.rest + (data or b"")).split(b"\n")
         for line in lines:
             self.on_line(line.decode(errors="replace"))
-        made, self.seen = self.run._steps(self.seen) if self.run else ([], self.seen)
+        made, self.read = self.run._steps(self.read) if self.run else ([], 0)
         for metrics in made:
-            if metrics["step"] > self.step:
-                self.on_metrics(metrics)
+            self.on_metrics(metrics)
         return data != b""
 
     def on_line(self, line: str) -> None:
-        header = re.fullmatch(r"drift \S+ (?:·|\|) .* (?:·|\|) run (.+?)(?: . resumed after step (\d+))?", line)
+        header = re.fullmatch(r"drift \S+ (?:·|\|) .* (?:·|\|) run (.+)", line)
         if header and self.run is None:
-            self.run, self.step = Run(header[1]), int(header[2] or -1)
+            self.run = Run(header[1])
             config = (self.run.path / "config.toml").read_text("utf-8")
             self.steps = int(re.findall(r"^\[train\]\nsteps += (\d+)", config, re.MULTILINE)[0])
         if self.error or line.startswith("error: "):
@@ -156,7 +154,6 @@ def train(
     on_step: Optional[OnStep] = None,
     *,
     out: Optional[PathLike] = None,
-    resume: bool = False,
     overwrite: bool = False,
     reward: Union[Function, Mapping[str, Any], None] = None,
     **overrides: Any,
@@ -164,19 +161,18 @@ def train(
     """Trains as `drift train` does, by that program, to the same numbers. Raises drift.Error.
 
     config: a file, the name of a shipped one ("quickstart", "algorithms/rldf"), or a dict of what a file has, whose
-    paths are relative to the working folder. overrides: keys, as train={"steps": 5} or **{"train.steps": 5}. out,
-    resume, overwrite: the program's options. on_step(metrics): called after each step, and with step 0 after the
-    evaluation before the first one; training goes on meanwhile. If it returns False, the run ends after the step that
-    it is at. What it raises ends the run likewise and is raised here. So does Ctrl-C. reward: a function of this
-    process, reward(response, reference) -> a number from 0 to 1, of which 1 is solved, or a drift.Verdict. What it
-    raises ends the run with an error and is raised here.
+    paths are relative to the working folder. overrides: keys, as train={"steps": 5} or **{"train.steps": 5}. out: the
+    run's folder, where `overwrite` replaces what is there. on_step(metrics): called after each step, and with step 0 after the evaluation before the first one;
+    training goes on meanwhile. If it returns False, the run ends after the step that it is at. What it raises ends the
+    run likewise and is raised here. So does Ctrl-C. reward: a function of this process, reward(response, reference) ->
+    a number from 0 to 1, of which 1 is solved. What it raises ends the run with an error and is raised here.
     """
     settings = dict(flat({**overrides, "reward": reward} if isinstance(reward, Mapping) else overrides))
     function = reward if callable(reward) else None
     if function is not None:
         file = Path(__file__).with_name("_remote_reward.py")
         settings.update({"reward.name": "python", "reward.file": f"{file}:RemoteReward"})
-    options = ["--resume"] * resume + ["--overwrite"] * overwrite + ([] if out is None else ["--out", os.fspath(out)])
+    options = ["--overwrite"] * overwrite + ([] if out is None else ["--out", os.fspath(out)])
     with tempfile.TemporaryDirectory(prefix="drift-") as folder:
         changes = [f"--set={key}={_toml(value)}" for key, value in settings.items()]
         return _Training([_file(config, folder), *changes, *options], on_step, function).follow()

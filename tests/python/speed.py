@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Drift from Python against Drift itself, in turn: a loss with its gradient, and a whole run. Five rounds.
 
-    PYTHONPATH=build/release/share/drift/sdk/python bench/python_calls.py
+    PYTHONPATH=build/release/share/drift/sdk/python tests/python/speed.py
 
 The loss is RLDF's of 8 views of 256 positions, one thread, the median of 2,000 calls, beside that of forward_bench. The
 run is the quickstart's of 20 steps.
