@@ -100,7 +100,9 @@ def test_a_module_of_torch_is_decoded_with_the_draws_of_a_step():
             return torch.zeros(*tokens.shape, 12)
 
     settings = {"mask_id": 11, "vocabulary_size": 12, "length": 8, "block": 8, "samples": 4}
-    first, again, second, none = (drift_rl.rollout(Uniform(), [[1]], step=step, **settings).tokens_BL for step in (1, 1, 2, 0))
+    first, again, second, none = (
+        drift_rl.rollout(Uniform(), [[1]], step=step, **settings).tokens_BL for step in (1, 1, 2, 0)
+    )
     assert torch.equal(first, again) and not torch.equal(first, second) and not torch.equal(first, none)
 
 

@@ -47,9 +47,8 @@ def test_runs_and_shows_what_it_says(name, source, tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("OMP_WAIT_POLICY", "passive")  # other tests use the processors, too
     book = read(source, name)
-    book.cells.append(
-        nbformat.v4.new_code_cell(f"import sys\nassert sys.executable == {sys.executable!r}{CHECKS[name]}")
-    )
+    same_python = f"import sys\nassert sys.executable == {sys.executable!r}"
+    book.cells.append(nbformat.v4.new_code_cell(same_python + CHECKS[name]))
     place = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(book, timeout=600, kernel_name="python3", resources=place).execute()
 
