@@ -83,13 +83,6 @@ Object decode(const Object& given) {
   return text(written_text(ids_in(given[1]), checkpoint_in(given[0]).tokenizer(), given[2].boolean()));
 }
 
-Object pieces(const Object& given) {
-  std::vector<Object> list;
-  for (const std::string& piece : display_pieces(ids_in(given[1]), checkpoint_in(given[0]).tokenizer()))
-    list.push_back(text(piece));
-  return tuple(std::move(list));
-}
-
 /// (checkpoint, settings, (text or ids, …), whether texts are all that is read, samples, number of the first response)
 /// → (trajectories, texts).
 Object generate(const Object& given) {
@@ -169,7 +162,6 @@ std::vector<ModuleFunction> checkpoint_functions() {
           {"checkpoint_facts", checkpoint_facts},
           {"encode", encode},
           {"decode", decode},
-          {"pieces", pieces},
           {"generate", generate},
           {"cancel", cancel},
           {"hidden", hidden},

@@ -32,14 +32,10 @@ class _LinearLogSoftmax(torch.autograd.Function):
 
 
 def apply(hidden: Tensor, head: Tensor, targets: Tensor) -> Tensor:
-    if hidden.shape[:-1] != targets.shape or head.dim() != 2 or hidden.shape[-1] != head.shape[1]:
-        shapes = f"hidden {list(hidden.shape)}, head {list(head.shape)}, targets {list(targets.shape)}"
-        raise Error(f"the shapes do not fit together: {shapes}", "hidden [..., H], head [V, H], targets [...]")
-    if hidden.dtype != head.dtype or not hidden.dtype.is_floating_point or targets.dtype != torch.int64:
-        types = f"hidden {hidden.dtype}, head {head.dtype}, targets {targets.dtype}"
-        raise Error(f"the types do not fit together: {types}", "hidden and head of one floating type, targets of int64")
-    if len({hidden.device, head.device, targets.device}) > 1:
-        raise Error(f"hidden is on {hidden.device}, head on {head.device}, targets on {targets.device}")
+    _core.check("head", head, hidden, (head.shape[0], hidden.shape[-1]))
+    if hidden.shape[:-1] != targets.shape or targets.dtype != torch.int64 or targets.device != hidden.device:
+        found = f"{list(targets.shape)} of {targets.dtype} on {targets.device}"
+        raise Error(f"`targets` is {found}, not {list(hidden.shape[:-1])} of torch.int64 on {hidden.device}")
     if targets.numel() == 0:
         return hidden.new_zeros(targets.shape).float() + 0 * hidden.sum()
     if bool(((targets < 0) | (targets >= head.shape[0])).any()):

@@ -119,7 +119,7 @@ class Checkpoint:
         )
         made = Responses(*fields)
         made.texts = list(texts)
-        made.pieces = [list(_core.call("pieces", self._opened, tuple(row))) for row in made.tokens_BL.tolist()]
+        made.pieces = [[self.tokenizer.decode([token]) for token in row] for row in made.tokens_BL.tolist()]
         return made
 
     def logits(self, tokens: "Tensor", mask: Optional["Tensor"] = None) -> "Tensor":

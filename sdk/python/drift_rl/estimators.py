@@ -166,18 +166,9 @@ class LossEstimator:
         for name, values in given.items():
             if values is None and name in self.needs and name != "old":
                 raise Error(f"loss `{self.name}` needs `{name}` of each view with these parameters", f"give {name}=…")
-            if values is not None and (
-                values.shape != shape or values.dtype != current_FL.dtype or values.device != device
-            ):
-                raise Error(
-                    f"`{name}` is {list(values.shape)} of {values.dtype} on {values.device}, and `current_FL` "
-                    f"{list(shape)} of {current_FL.dtype} on {device}"
-                )
-        if advantages.device != device or advantages.dim() != 1 or advantages.dtype != current_FL.dtype:
-            raise Error(
-                f"`advantages` is {list(advantages.shape)} of {advantages.dtype} on {advantages.device}, not [B] of "
-                f"{current_FL.dtype} on {device}"
-            )
+            if values is not None:
+                _core.check(name, values, current_FL, tuple(shape))
+        _core.check("advantages", advantages, current_FL, (len(advantages),))
         responses = responses or len(advantages)
         value, self._reported = _core.call(
             "evaluate_loss",
