@@ -50,7 +50,7 @@ MaskPlan plan_in(const Object& fields, at::Device device) {
   MaskPlan plan;
   const std::int64_t numbers = unwrap_all(fields, tensors_of(plan));
   for (at::Tensor* tensor : tensors_of(plan)) {
-    if (tensor->defined()) *tensor = tensor->to(device);
+    if (tensor->defined() && tensor->device() != device) *tensor = tensor->to(device);
   }
   plan.terms = fields[numbers].integer();
   plan.block_origin = static_cast<BlockOrigin>(fields[numbers + 1].integer());

@@ -7,6 +7,7 @@ The loss is RLDF's of 8 views of 256 positions, one thread, the median of 2,000 
 run is the quickstart's of 20 steps.
 """
 
+import ctypes
 import json
 import statistics
 import subprocess
@@ -35,9 +36,18 @@ def differentiated():
     torch.autograd.grad(value, current)
 
 
-def loss_of_program():
-    command = ["build/release/bench/forward_bench", "--benchmark_filter=loss<forward_b", "--benchmark_format=json"]
-    return json.loads(subprocess.check_output(command, stderr=subprocess.DEVNULL))["benchmarks"][0]["real_time"] / 1e9
+def losses_of_program():
+    """Ten medians of forward_bench, in this process: two processes of one machine may be a third apart."""
+    with tempfile.NamedTemporaryFile() as file:
+        options = ["", "--benchmark_filter=loss<forward_b", "--benchmark_repetitions=10", f"--benchmark_out={file.name}"]
+        arguments = (ctypes.c_char_p * (len(options) + 1))(*map(str.encode, options), None)
+        ctypes.CDLL("build/release/lib/libforward_bench.so").main(len(options), arguments)
+        runs = json.load(file)["benchmarks"]
+    return [run["real_time"] / 1e9 for run in runs if run["run_type"] == "iteration"]
+
+
+def losses():
+    return [statistics.median(seconds(differentiated) for _ in range(2000)) for _ in range(5)]
 
 
 def train(out):
@@ -49,14 +59,16 @@ def train_by_program(out):
     subprocess.run(command, check=True, capture_output=True)
 
 
-losses, runs = [], []
+def report(name, own, other):
+    ratio = statistics.median(own) / statistics.median(other)
+    spreads = [f"{1e3 * min(side):.3g} to {1e3 * max(side):.3g} ms" for side in (own, other)]
+    print(f"{name}: Python {spreads[0]}, program {spreads[1]}, ratio of the medians {ratio:.3f}")
+
+
+first, other = losses(), losses_of_program()
+report("loss and gradient", first + losses(), other)
+runs = []
 for _ in range(5):
-    losses.append((statistics.median(seconds(differentiated) for _ in range(2000)), loss_of_program()))
     with tempfile.TemporaryDirectory() as folder:
         runs.append((seconds(lambda: train(folder + "/a")), seconds(lambda: train_by_program(folder + "/b"))))
-for name, pairs in (("loss and gradient", losses), ("train, 20 steps", runs)):
-    ratios = sorted(own / other for own, other in pairs)
-    own, other = (statistics.median(side) for side in zip(*pairs))
-    print(
-        f"{name:18} Python {own:.3g} s, program {other:.3g} s, ratio {ratios[2]:.3f} ({ratios[0]:.3f} to {ratios[-1]:.3f})"
-    )
+report("train, 20 steps", *zip(*runs))

@@ -112,8 +112,7 @@ Object generate(const Object& given) {
     const std::int64_t length = checked_response_length(*rollout);
     std::vector<std::vector<std::int64_t>> ids;
     for (const PromptSource& source : sources) {
-      for (AskedPrompt& asked : read_prompts(source, run, prompts, length))
-        ids.push_back(std::move(asked.token_ids));
+      for (AskedPrompt& asked : read_prompts(source, run, prompts, length)) ids.push_back(std::move(asked.token_ids));
     }
     const ModelPolicy policy(*checkpoint.model);
     checkpoint.cancelled = false;

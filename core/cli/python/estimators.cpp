@@ -13,10 +13,10 @@
 #include <drift/loss_estimator.h>
 #include <drift/masking_strategy.h>
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/where.h>
-#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
 namespace drift::python {
@@ -35,39 +35,47 @@ Object loss_facts(const Object& given) {
 }
 
 /// (loss, plan, (current, old, reference, entropy, reference entropy), advantages, token advantages, valid,
-/// (responses, group size, optimizer steps)) → (value, ((name, sum, count), …)).
+/// (responses, group size, optimizer steps)) → (value, metrics).
 Object evaluate_loss(const Object& given) {
   const auto& loss = holding_a<LossEstimator>(given[0]);
   const at::Tensor current_FL = unwrapped(given[2][0]);
   LossInput input;
   input.plan = plan_in(given[1], current_FL.device());
+  input.advantage_B = unwrapped(given[3]);
+  input.advantage_BL = unwrapped(given[4]);
+  input.valid_BL = unwrapped(given[5]);
+  const std::int64_t count = input.advantage_B.size(0);
+  const std::int64_t responses = given[6][0].integer(), group_size = given[6][1].integer();
+  input.totals = batch_totals(input.plan, responses, group_size, /*optimizer_steps=*/given[6][2].integer());
+  const bool all_count = input.totals.targets == current_FL.numel();
   LogProbs& scores = input.log_probs;
   std::int64_t next = 0;
   for (at::Tensor* tensor :
        {&scores.current_FL, &scores.old_FL, &scores.reference_FL, &scores.entropy_FL, &scores.reference_entropy_FL}) {
     const at::Tensor values_FL = unwrapped(given[2][next++]);
-    if (values_FL.defined()) *tensor = at::where(input.plan.target_FL, values_FL, at::zeros({}, values_FL.options()));
+    *tensor = all_count || !values_FL.defined() ? values_FL : at::where(input.plan.target_FL, values_FL, 0);
   }
   if (!scores.old_FL.defined()) scores.old_FL = scores.current_FL.detach();
-  input.advantage_B = unwrapped(given[3]);
-  input.advantage_BL = unwrapped(given[4]);
-  input.valid_BL = unwrapped(given[5]);
-  const std::int64_t count = input.advantage_B.size(0);
-  if (!input.valid_BL.defined())
-    input.valid_BL = at::ones({count, current_FL.size(1)}, current_FL.options().dtype(at::kBool));
-  const Object totals = given[6];
+  if (!at::GradMode::is_enabled()) scores.current_FL = scores.current_FL.detach();
   Loss value;
   {
-    const std::int64_t responses = totals[0].integer(), group_size = totals[1].integer(), steps = totals[2].integer();
     const WithoutGil released;
-    input.totals = batch_totals(input.plan, responses, group_size, steps);
+    if (!input.valid_BL.defined())
+      input.valid_BL = at::ones({count, current_FL.size(1)}, current_FL.options().dtype(at::kBool));
     input.scored_B = scored_positions(input.plan, count);
     value = checked_loss(loss, input);
   }
+  return tuple({wrapped(value.value), held(std::make_shared<std::vector<LossMetric>>(std::move(value.metrics)))});
+}
+
+/// ((name, value), …) of what evaluate_loss() reports.
+Object loss_metrics(const Object& given) {
   std::vector<Object> metrics;
-  for (const LossMetric& metric : value.metrics)
-    metrics.push_back(tuple({text(metric.name), wrapped(metric.sum), wrapped(metric.count)}));
-  return tuple({wrapped(value.value), tuple(std::move(metrics))});
+  for (const LossMetric& metric : holding_a<std::vector<LossMetric>>(given[0])) {
+    const double count = metric.count.item<double>();
+    if (count > 0) metrics.push_back(tuple({text(metric.name), number(metric.sum.item<double>() / count)}));
+  }
+  return tuple(std::move(metrics));
 }
 
 // ---- masking strategies ----
@@ -147,9 +155,10 @@ Object backward_head(const Object& given) {
 }  // namespace
 
 std::vector<ModuleFunction> estimator_functions() {
-  return {{"make_loss", make_loss},           {"loss_facts", loss_facts},           {"evaluate_loss", evaluate_loss},
-          {"make_masking", make_masking},     {"masking_refresh", masking_refresh}, {"draw_plan", draw_plan},
-          {"advantages", compute_advantages}, {"forward_head", forward_head},       {"backward_head", backward_head}};
+  return {{"make_loss", make_loss},        {"loss_facts", loss_facts},         {"evaluate_loss", evaluate_loss},
+          {"loss_metrics", loss_metrics},  {"make_masking", make_masking},     {"masking_refresh", masking_refresh},
+          {"draw_plan", draw_plan},        {"advantages", compute_advantages}, {"forward_head", forward_head},
+          {"backward_head", backward_head}};
 }
 
 }  // namespace drift::python

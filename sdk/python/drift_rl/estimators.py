@@ -122,12 +122,12 @@ class LossEstimator:
         names = ("old", "reference", "entropy", "token_weights")
         self.needs: tuple[str, ...] = tuple(name for name, needed in zip(names, needs) if needed)
         """What the loss reads besides the current log-probabilities, of "old", "reference", "entropy", "token_weights"."""
-        self._reported: Any = ()
+        self._reported: Any = None
 
     @property
     def metrics(self) -> dict[str, float]:
         """What the last call reports."""
-        return {name: float(total / count) for name, total, count in self._reported if float(count) > 0}
+        return dict(_core.call("loss_metrics", self._reported)) if self._reported else {}
 
     def __call__(
         self,
