@@ -1,4 +1,4 @@
-"""The package as such: what it imports, the torch and the Python that it works with, other projects' names, forks, its version."""
+"""The package as such: what it imports, the torch and Python that it works with, other projects' names, forks."""
 
 import os
 import subprocess
@@ -14,7 +14,8 @@ NEEDS_TORCH = "pip install torch==2.11.0"
 USES = """
 import drift_rl
 for use in (
-    lambda: drift_rl.loss("rldf"), lambda: drift_rl.masking("rldf"), lambda: drift_rl.load("nowhere"), lambda: drift_rl.reward("math"),
+    lambda: drift_rl.loss("rldf"), lambda: drift_rl.masking("rldf"), lambda: drift_rl.load("nowhere"),
+    lambda: drift_rl.reward("math"),
     lambda: drift_rl.advantages([1.0], 1), lambda: drift_rl.linear_log_softmax(None, None, None),
     lambda: drift_rl.rollout(None, [[1]], mask_id=0, vocabulary_size=2),
 ):

@@ -1,5 +1,5 @@
-"""What every installation of drift_rl can do: python use.py FOLDER, which it fills. It needs no pytest, so that any interpreter
-can run it."""
+"""What every installation of drift_rl can do: python use.py FOLDER, which it fills. It needs no pytest, so that any
+interpreter can run it."""
 
 import sys
 from pathlib import Path

@@ -97,8 +97,8 @@ class Checkpoint:
 
         samples: responses to each prompt. first: number of the first response, from which its draws follow. raw: texts
         are all that the model reads; without it they get the words and marks of the run. settings: of the rollout, as
-        [rollout] has them: length=64, steps=32, temperature=0.5, …; `rollout` is its name, `seed` that of its draws; other
-        keys in full: **{"prompt.format": "chat"}. Those that are left out are the run's that made the checkpoint.
+        [rollout] has them: length=64, steps=32, temperature=0.5, …; `rollout` is its name, `seed` that of its draws;
+        other keys in full: **{"prompt.format": "chat"}. What is left out is as in the run that made the checkpoint.
         """
         one = isinstance(prompts, str) or (len(prompts) > 0 and isinstance(prompts[0], int))
         several = cast("Sequence[Prompt]", [prompts] if one else prompts)
@@ -123,8 +123,8 @@ class Checkpoint:
         return made
 
     def logits(self, tokens: "Tensor", mask: Optional["Tensor"] = None) -> "Tensor":
-        """Logits [B, S, V] of the token at each place of `tokens` [B, S], without gradients, on the model's device. 0 at the
-        first place where a model predicts the next token. mask [B, S] bool: false is padding, on the left."""
+        """Logits [B, S, V] of the token at each place of `tokens` [B, S], without gradients, on the model's device. 0 at
+        the first place where a model predicts the next token. mask [B, S] bool: false is padding, on the left."""
         import torch
 
         place = torch.ones_like(tokens, dtype=torch.bool)
@@ -170,8 +170,8 @@ class Checkpoint:
 
 
 def load(checkpoint: Union[str, os.PathLike[str]], device: Optional[str] = None, **settings: Any) -> Checkpoint:
-    """Opens the folder of a checkpoint. device: "cpu" or "cuda". settings: of [model], as dtype="bfloat16"; other keys in
-    full."""
+    """Opens the folder of a checkpoint. device: "cpu" or "cuda". settings: of [model], as dtype="bfloat16"; other keys
+    in full."""
     keys = {key if "." in key else f"model.{key}": value for key, value in settings.items()}
     if device is not None:
         keys["run.device"] = device
@@ -197,12 +197,13 @@ def rollout(
 ) -> Responses:
     """Writes responses with a decoder of Drift, by a function of one's own.
 
-    forward(tokens [B, S] int64, mask [B, S] bool) -> logits [B, S, V]: of the token at each place, of prompt and response
-    with the mask token where nothing is committed. mask is None without padding, which is on the left; a function of one
-    argument gets tokens alone, and then all prompts must be of one length. prompts: token ids of each. forbidden_ids:
-    ranges [first, end) that are never written, besides the mask. samples, first, seed: as for Checkpoint.generate. step:
-    with it the draws are those of that step, from 1, of a run with this seed. name, settings: the rollout, as [rollout]
-    has it: length=64, steps=32, … device: that of the function's tensors. What `forward` raises is raised here.
+    forward(tokens [B, S] int64, mask [B, S] bool) -> logits [B, S, V]: of the token at each place, of prompt and
+    response with the mask token where nothing is committed. mask is None without padding, which is on the left; a
+    function of one argument gets tokens alone, and then all prompts must be of one length. prompts: token ids of each.
+    forbidden_ids: ranges [first, end) that are never written, besides the mask. samples, first, seed: as for
+    Checkpoint.generate. step: with it the draws are those of that step, from 1, of a run with this seed. name,
+    settings: the rollout, as [rollout] has it: length=64, steps=32, … device: that of the function's tensors. What
+    `forward` raises is raised here.
     """
     import inspect
 

@@ -121,7 +121,7 @@ class LossEstimator:
         """Which views belong together in one call: each is alone, those of a response, or those of the whole batch."""
         names = ("old", "reference", "entropy", "token_weights")
         self.needs: tuple[str, ...] = tuple(name for name, needed in zip(names, needs) if needed)
-        """What the loss reads besides the current log-probabilities, of "old", "reference", "entropy", "token_weights"."""
+        """What the loss reads besides current_FL, of "old", "reference", "entropy" and "token_weights"."""
         self._reported: Any = None
 
     @property

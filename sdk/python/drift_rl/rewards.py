@@ -36,8 +36,8 @@ class Judge:
     ) -> list[Score]:
         """The scores of responses, in their order; judged on all processors.
 
-        references: what each is judged by, in the form that the reward reads (docs/data.md). truncated: which ran out of
-        positions before they ended.
+        references: what each is judged by, in the form that the reward reads (docs/data.md). truncated: which ran out
+        of positions before they ended.
         """
         questions = [""] * len(responses) if questions is None else questions
         truncated = [False] * len(responses) if truncated is None else truncated

@@ -95,7 +95,7 @@ class Run:
         return self.path / "report.html"
 
     def _steps(self, begin: int = 0) -> tuple[list[dict[str, Any]], int]:
-        """The lines of metrics.jsonl from this byte on, NaN for null, and where they end; the last may be incomplete."""
+        """The whole lines of metrics.jsonl from this byte on, NaN for null, and where they end."""
         file = self.path / "metrics.jsonl"
         if not file.exists():
             return [], begin

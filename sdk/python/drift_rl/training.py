@@ -162,10 +162,11 @@ def train(
 
     config: a file, the name of a shipped one ("quickstart", "algorithms/rldf"), or a dict of what a file has, whose
     paths are relative to the working folder. overrides: keys, as train={"steps": 5} or **{"train.steps": 5}. out: the
-    run's folder, where `overwrite` replaces what is there. on_step(metrics): called after each step, and with step 0 after the evaluation before the first one;
-    training goes on meanwhile. If it returns False, the run ends after the step that it is at. What it raises ends the
-    run likewise and is raised here. So does Ctrl-C. reward: a function of this process, reward(response, reference) ->
-    a number from 0 to 1, of which 1 is solved. What it raises ends the run with an error and is raised here.
+    run's folder, where `overwrite` replaces what is there. on_step(metrics): called after each step, and with step 0
+    after the evaluation before the first one; training goes on meanwhile. If it returns False, the run ends after the
+    step that it is at. What it raises ends the run likewise and is raised here. So does Ctrl-C. reward: a function of
+    this process, reward(response, reference) -> a number from 0 to 1, of which 1 is solved. What it raises ends the run
+    with an error and is raised here.
     """
     settings = dict(flat({**overrides, "reward": reward} if isinstance(reward, Mapping) else overrides))
     function = reward if callable(reward) else None
