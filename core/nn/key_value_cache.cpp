@@ -5,7 +5,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/all.h>
 #include <ATen/ops/arange.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ops/empty.h>
 
 #include <string>
 
@@ -28,9 +28,13 @@ void write(const at::Tensor& kept, const at::Tensor& computed, const CachePlaces
 }  // namespace
 
 TransformerCache::TransformerCache(std::int64_t layers, std::int64_t rows, std::int64_t key_heads,
-                                   std::int64_t positions, std::int64_t dimension, at::TensorOptions options) {
+                                   std::int64_t positions, std::int64_t dimension, at::TensorOptions options,
+                                   bool zeros) {
   for (std::int64_t layer = 0; layer < layers; ++layer) {
-    const auto make = [&] { return at::zeros({rows, key_heads, positions, dimension}, options); };
+    const auto make = [&] {
+      const auto made = at::empty({rows, key_heads, positions, dimension}, options);
+      return zeros ? made.zero_() : made;
+    };
     layers_.push_back({make(), make()});
   }
 }

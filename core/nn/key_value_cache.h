@@ -26,8 +26,9 @@ class TransformerCache final : public KeyValueCache {
   };
 
   /// Empty, for a model of `layers` layers.
+  /// @param zeros  places that no forward has computed may be attended to, with a weight of 0: they hold numbers
   TransformerCache(std::int64_t layers, std::int64_t rows, std::int64_t key_heads, std::int64_t positions,
-                   std::int64_t dimension, at::TensorOptions options);
+                   std::int64_t dimension, at::TensorOptions options, bool zeros = false);
 
   std::int64_t bytes() const override;
   std::unique_ptr<KeyValueCache> select(const at::Tensor& row_R) const override;

@@ -234,7 +234,8 @@ at::Tensor TransformerModel::forward(const ForwardInput& input) const {
 std::unique_ptr<KeyValueCache> TransformerModel::make_cache(std::int64_t rows, std::int64_t positions) const {
   check_length(positions);
   return std::make_unique<TransformerCache>(shape_.layers, rows, shape_.kv_heads, positions, head_dimension(),
-                                            embedding_VH_.options().requires_grad(false));
+                                            embedding_VH_.options().requires_grad(false),
+                                            /*zeros=*/traits_.block_size > 0);
 }
 
 at::Tensor TransformerModel::forward_window(const ForwardInput& input, const CacheWindow& window,
