@@ -15,7 +15,7 @@ from pathlib import Path
 NEW = ["rollout.block_steps", "rollout.above_threshold", "rollout.append", "rollout.small_block",
        "rollout.small_block_cache", "rollout.stop_ids", "rollout.stop_at_once", "model.mask_id", "model.description",
        "prompt.enable_thinking", "pretrain.noise", "pretrain.maximum_mask_ratio", "pretrain.mask_prompts",
-       "pretrain.packed_length", "algorithm.masking.blocks_from"]
+       "pretrain.packed_length", "algorithm.masking.blocks_from", "train.keep_best", "pretrain.keep_best"]
 RENAMED = {"settings": {name: None for name in NEW}}
 
 # A key with one of these words is a time, a memory, a path or a version, or a checksum of such values.
