@@ -87,7 +87,7 @@ def interruptible(name: str, *arguments: Any, cancel: Optional[Callable[[], Any]
 
 def check(name: str, tensor: Any, like: Any, shape: tuple[int, ...]) -> None:
     """Refuses a tensor of another shape, or of another type or device than `like`."""
-    if (tuple(tensor.shape), tensor.dtype, tensor.device) != (shape, like.dtype, like.device):
+    if tensor.shape != shape or tensor.dtype != like.dtype or tensor.device != like.device:
         found = f"{list(tensor.shape)} of {tensor.dtype} on {tensor.device}"
         raise Error(f"`{name}` is {found}, not {list(shape)} of {like.dtype} on {like.device}")
 

@@ -167,7 +167,7 @@ class LossEstimator:
             if values is None and name in self.needs and name != "old":
                 raise Error(f"loss `{self.name}` needs `{name}` of each view with these parameters", f"give {name}=…")
             if values is not None:
-                _core.check(name, values, current_FL, tuple(shape))
+                _core.check(name, values, current_FL, shape)
         _core.check("advantages", advantages, current_FL, (len(advantages),))
         responses = responses or len(advantages)
         value, self._reported = _core.call(
