@@ -26,10 +26,11 @@ def program() -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Of such a child: it finds LibTorch in the package torch, and takes this Python for components in Python."""
+    """Of such a child: that of a wheel finds LibTorch in the package torch; components in Python have this Python."""
     own = dict(os.environ)
     own.setdefault("DRIFT_PYTHON", sys.executable)
-    if not (prefix() / ".." / "torch" / "lib" / "libtorch_cpu.so").is_file():
+    in_wheel = (prefix() / "__init__.py").exists()
+    if in_wheel and not (prefix() / ".." / "torch" / "lib" / "libtorch_cpu.so").is_file():
         found = importlib.util.find_spec("torch")
         folders = found.submodule_search_locations if found else None
         if folders:
@@ -53,7 +54,6 @@ def import_drift() -> None:
 
 def main() -> None:
     """The command `drift`: this process becomes the program."""
-    in_wheel = prefix() == Path(os.path.abspath(__file__)).parent
-    if in_wheel and importlib.util.find_spec("torch") is None:
+    if (prefix() / "__init__.py").exists() and importlib.util.find_spec("torch") is None:
         sys.exit(f"error: drift needs the package torch, which is not installed\n  = pip install torch=={TORCH}")
     os.execve(program()[0], ["drift", *sys.argv[1:]], environment())
