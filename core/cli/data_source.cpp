@@ -11,8 +11,9 @@
 
 namespace drift {
 
-RunPrompts::RunPrompts(const LoadedRun& run, const ModelTraits& model_traits)
-    : tokenizer(Tokenizer::open(run.model_folder())),
+RunPrompts::RunPrompts(const LoadedRun& run, const ModelTraits& model_traits, std::shared_ptr<const Tokenizer> opened)
+    : owned(opened ? std::move(opened) : std::make_shared<Tokenizer>(Tokenizer::open(run.model_folder()))),
+      tokenizer(*owned),
       traits(model_traits),
       encoder(run.config.get<PromptSettings>(), tokenizer, traits) {
   const ChatFormat* format = encoder.format();

@@ -19,11 +19,13 @@ constexpr std::int64_t kFirstItems = 1000;
 
 /// What makes prompts of a run's items. The model's weights are not read.
 struct RunPrompts {
-  /// @throws Error if the model's folder has no tokenizer, or no prompt can be made for the model
-  RunPrompts(const LoadedRun& run, const ModelTraits& model_traits);
+  /// @param opened  the tokenizer of the model's folder; null: it is opened here
+  /// @throws Error if the folder has no tokenizer, or no prompt can be made for the model
+  RunPrompts(const LoadedRun& run, const ModelTraits& model_traits, std::shared_ptr<const Tokenizer> opened = nullptr);
   RunPrompts(const RunPrompts&) = delete;
 
-  Tokenizer tokenizer;
+  std::shared_ptr<const Tokenizer> owned;
+  const Tokenizer& tokenizer;
   ModelTraits traits;
   PromptEncoder encoder;
 };

@@ -2,6 +2,7 @@
 #include <core/base/component_host.h>
 #include <core/base/device.h>
 #include <core/base/phase_timer.h>
+#include <core/base/share_folder.h>
 #include <core/base/thread_limits.h>
 #include <core/boundary/made.h>
 #include <core/cli/load_run.h>
@@ -157,10 +158,10 @@ void check_plugins(std::vector<Finding>& findings) {
 
 /// Where `import drift_rl` finds the module. A wheel has put it in Python's path.
 Finding check_module() {
-  const std::filesystem::path prefix = program_path().parent_path().parent_path();
+  const std::filesystem::path share = share_folder(), prefix = share.parent_path().parent_path();
   const bool in_wheel = std::filesystem::exists(prefix / "__init__.py");
   return ok("Python", "drift_rl in " + (in_wheel ? prefix.parent_path().string()
-                                                 : prefix.string() + "/share/drift/sdk/python    (PYTHONPATH)"));
+                                                 : (share / "sdk/python").string() + "    (PYTHONPATH)"));
 }
 
 /// A file can be written where runs go, or where their folder would be made.

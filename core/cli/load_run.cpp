@@ -183,6 +183,16 @@ std::unique_ptr<Plugins> load_plugins_for(const std::vector<ConfigDocument>& doc
   return plugins;
 }
 
+const ComponentEntry& known_component(const Registry& registry, ComponentKind kind, const std::string& name,
+                                      const std::string& plural) {
+  std::vector<std::string> names;
+  for (const ComponentEntry& entry : registry.components()) {
+    if (entry.kind == kind) names.push_back(entry.name);
+  }
+  require_known("no plugin provides a " + std::string(kind_name(kind)), name, names, plural);
+  return *registry.find(kind, name);
+}
+
 std::vector<std::string> refusals(const PluginLoader& loader) {
   const auto& refused = loader.refused();
   std::vector<std::string> texts;

@@ -77,6 +77,10 @@ std::unique_ptr<Plugins> load_plugins(const ConfigOptions& options, ForeignFiles
 /// Every plugin that any of the documents asks for. Standard error names those that were refused.
 std::unique_ptr<Plugins> load_plugins_for(const std::vector<ConfigDocument>& documents);
 
+/// The component of that name. @param plural  of its kind. @throws UsageError with the nearest name
+const ComponentEntry& known_component(const Registry& registry, ComponentKind kind, const std::string& name,
+                                      const std::string& plural);
+
 /// Why plugins were refused, one text each; of very many the first and a count. Fit to be printed.
 std::vector<std::string> refusals(const PluginLoader& loader);
 

@@ -18,15 +18,6 @@ struct LossOptions {
   ConfigOptions config;
 };
 
-const ComponentEntry& find_loss(const Registry& registry, const std::string& name) {
-  std::vector<std::string> names;
-  for (const ComponentEntry& entry : registry.components()) {
-    if (entry.kind == ComponentKind::kLossEstimator) names.push_back(entry.name);
-  }
-  require_known("no plugin provides a loss", name, names, "losses");
-  return *registry.find(ComponentKind::kLossEstimator, name);
-}
-
 std::vector<LossCase> chosen_cases(const LossOptions& options, const ComponentEntry& entry) {
   auto cases = read_loss_cases(options.file, entry);
   if (options.variant.empty()) return cases;
@@ -114,7 +105,8 @@ int evaluate(const LossOptions& options) {
   const auto document = load_document(options.config.file, options.config.overrides);
   const auto plugins = load_plugins(plugin_paths(document));
   const ComponentEntry entry =
-      declared_entry(find_loss(plugins->registry, options.name), merge_layers(document, plugins->registry));
+      declared_entry(known_component(plugins->registry, ComponentKind::kLossEstimator, options.name, "losses"),
+                     merge_layers(document, plugins->registry));
   RunHost host(plugins->registry);
   bool as_expected = true;
   for (const LossCase& one : chosen_cases(options, entry)) {

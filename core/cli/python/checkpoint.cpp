@@ -12,8 +12,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 
-#include <optional>
-
 namespace drift::python {
 namespace {
 
@@ -23,7 +21,7 @@ struct Checkpoint {
   ModelShapes shapes;
   Loaded<Model> model;
   std::atomic<bool> cancelled = false;
-  std::optional<Tokenizer> opened_tokenizer;
+  std::shared_ptr<const Tokenizer> opened_tokenizer;
 
   Checkpoint(const std::string& folder, const std::vector<ConfigOverride>& overrides)
       : options{folder, {{}, overrides}},
@@ -31,9 +29,10 @@ struct Checkpoint {
         shapes(run.host(), run.config, WhichAdapters::kSaved),
         model((prepare_device(run.config), open_model(shapes))) {}
 
-  const Tokenizer& tokenizer() {
-    if (!opened_tokenizer) opened_tokenizer = Tokenizer::open(run.model_folder());
-    return *opened_tokenizer;
+  /// Called under Python's lock.
+  const std::shared_ptr<const Tokenizer>& tokenizer() {
+    if (!opened_tokenizer) opened_tokenizer = std::make_shared<Tokenizer>(Tokenizer::open(run.model_folder()));
+    return opened_tokenizer;
   }
 };
 
@@ -77,10 +76,10 @@ Object checkpoint_facts(const Object& given) {
                 tuple(std::move(forbidden))});
 }
 
-Object encode(const Object& given) { return integers(checkpoint_in(given[0]).tokenizer().encode(given[1].text())); }
+Object encode(const Object& given) { return integers(checkpoint_in(given[0]).tokenizer()->encode(given[1].text())); }
 
 Object decode(const Object& given) {
-  return text(written_text(ids_in(given[1]), checkpoint_in(given[0]).tokenizer(), given[2].boolean()));
+  return text(written_text(ids_in(given[1]), *checkpoint_in(given[0]).tokenizer(), given[2].boolean()));
 }
 
 /// (checkpoint, settings, (text or ids, …), whether texts are all that is read, samples, number of the first response)
@@ -101,13 +100,14 @@ Object generate(const Object& given) {
   RolloutInput input;
   const std::int64_t samples = given[4].integer();
   input.first_response = given[5].integer();
+  const auto tokenizer = checkpoint.tokenizer();
   Trajectories made;
   {
     const WithoutGil released;
     CheckpointOptions options = checkpoint.options;
     options.config.overrides.insert(options.config.overrides.end(), overrides.begin(), overrides.end());
     const LoadedRun run = load_run(options.run("rollout.name"), ConfigPurpose::kGenerate);
-    const RunPrompts prompts(run, checkpoint.shapes.traits());
+    const RunPrompts prompts(run, checkpoint.shapes.traits(), tokenizer);
     const auto rollout = create_component<Rollout>(run.host(), run.config, "rollout");
     const std::int64_t length = checked_response_length(*rollout);
     std::vector<std::vector<std::int64_t>> ids;
@@ -124,8 +124,7 @@ Object generate(const Object& given) {
     made = checked_trajectories(*rollout, input);
   }
   std::vector<Object> texts;
-  for (std::int64_t b = 0; b < made.tokens_BL.size(0); ++b)
-    texts.push_back(text(response_text(made, b, checkpoint.tokenizer())));
+  for (std::int64_t b = 0; b < made.tokens_BL.size(0); ++b) texts.push_back(text(response_text(made, b, *tokenizer)));
   return tuple({fields_of(made), tuple(std::move(texts))});
 }
 

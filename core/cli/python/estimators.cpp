@@ -80,10 +80,10 @@ Object loss_metrics(const Object& given) {
 
 // ---- masking strategies ----
 
-Object make_masking(const Object& given) { return held(component_in<MaskingStrategy>(given[0], given[1])); }
-
-Object masking_refresh(const Object& given) {
-  return integer(static_cast<std::int64_t>(checked_refresh(holding_a<MaskingStrategy>(given[0]))));
+/// (name, values) → (strategy, how often it draws).
+Object make_masking(const Object& given) {
+  const auto strategy = component_in<MaskingStrategy>(given[0], given[1]);
+  return tuple({held(strategy), integer(static_cast<std::int64_t>(checked_refresh(*strategy)))});
 }
 
 /// (strategy, trajectories, (seed, step, inner iteration, end, padding, block), response numbers, end tokens) → plan.
@@ -155,10 +155,9 @@ Object backward_head(const Object& given) {
 }  // namespace
 
 std::vector<ModuleFunction> estimator_functions() {
-  return {{"make_loss", make_loss},        {"loss_facts", loss_facts},         {"evaluate_loss", evaluate_loss},
-          {"loss_metrics", loss_metrics},  {"make_masking", make_masking},     {"masking_refresh", masking_refresh},
-          {"draw_plan", draw_plan},        {"advantages", compute_advantages}, {"forward_head", forward_head},
-          {"backward_head", backward_head}};
+  return {{"make_loss", make_loss},           {"loss_facts", loss_facts},     {"evaluate_loss", evaluate_loss},
+          {"loss_metrics", loss_metrics},     {"make_masking", make_masking}, {"draw_plan", draw_plan},
+          {"advantages", compute_advantages}, {"forward_head", forward_head}, {"backward_head", backward_head}};
 }
 
 }  // namespace drift::python

@@ -74,15 +74,10 @@ std::vector<ConfigOverride> overrides_in(const Object& items) {
 
 ComponentEntry entry_of(ComponentKind kind, const std::string& name,
                         const std::map<std::string, Parameter::Value>& values) {
-  const Registry& registry = installed().plugins->registry;
   const std::string kind_text(kind_name(kind));
+  const Registry& registry = installed().plugins->registry;
+  ComponentEntry entry = with_declaration(known_component(registry, kind, name, kind_text + " components"), values);
   std::vector<std::string> names;
-  for (const ComponentEntry& entry : registry.components()) {
-    if (entry.kind == kind) names.push_back(entry.name);
-  }
-  require_known("no plugin provides a " + kind_text, name, names, kind_text + " components");
-  ComponentEntry entry = with_declaration(*registry.find(kind, name), values);
-  names.clear();
   for (const Parameter& parameter : entry.params) names.push_back(parameter.name);
   for (const auto& [parameter, value] : values)
     require_known(kind_text + " `" + name + "` has no parameter", parameter, names, "parameters");

@@ -29,16 +29,12 @@ def need_torch() -> None:
     except ImportError as missing:
         raise Error(f"drift_rl needs the package torch: {missing}", f"pip install torch=={TORCH}") from None
     if torch.__version__.split("+")[0] != TORCH:
+        from . import __version__
+
         raise Error(
-            f"drift_rl {_version()} works with torch {TORCH}, and this is torch {torch.__version__}",
+            f"drift_rl {__version__} works with torch {TORCH}, and this is torch {torch.__version__}",
             f"pip install torch=={TORCH}",
         )
-
-
-def _version() -> str:
-    from . import __version__
-
-    return __version__
 
 
 def _load() -> None:

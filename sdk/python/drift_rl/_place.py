@@ -20,6 +20,10 @@ def prefix() -> Path:
     raise ImportError(f"{own} belongs to no installed Drift: there is no lib/libdrift_program.so above it")
 
 
+def in_wheel() -> bool:
+    return (prefix() / "__init__.py").exists()
+
+
 def program() -> list[str]:
     """The command `drift`, as a child of this process is to be started."""
     return [str(prefix() / "bin" / "drift")]
@@ -29,8 +33,7 @@ def environment() -> dict[str, str]:
     """Of such a child: that of a wheel finds LibTorch in the package torch; components in Python have this Python."""
     own = dict(os.environ)
     own.setdefault("DRIFT_PYTHON", sys.executable)
-    in_wheel = (prefix() / "__init__.py").exists()
-    if in_wheel and not (prefix() / ".." / "torch" / "lib" / "libtorch_cpu.so").is_file():
+    if in_wheel() and not (prefix() / ".." / "torch" / "lib" / "libtorch_cpu.so").is_file():
         found = importlib.util.find_spec("torch")
         folders = found.submodule_search_locations if found else None
         if folders:
@@ -54,6 +57,6 @@ def import_drift() -> None:
 
 def main() -> None:
     """The command `drift`: this process becomes the program."""
-    if (prefix() / "__init__.py").exists() and importlib.util.find_spec("torch") is None:
+    if in_wheel() and importlib.util.find_spec("torch") is None:
         sys.exit(f"error: drift needs the package torch, which is not installed\n  = pip install torch=={TORCH}")
     os.execve(program()[0], ["drift", *sys.argv[1:]], environment())

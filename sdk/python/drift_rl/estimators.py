@@ -36,12 +36,9 @@ class MaskingStrategy:
 
     def __init__(self, name: str, parameters: dict[str, Any]):
         self.name = name
-        self._made = _core.call("make_masking", name, _core.items(parameters))
-
-    @property
-    def refresh(self) -> str:
-        """How often a plan is to be drawn: "once_per_rollout" or "each_inner_iteration"."""
-        return ("once_per_rollout", "each_inner_iteration")[_core.call("masking_refresh", self._made)]
+        self._made, refresh = _core.call("make_masking", name, _core.items(parameters))
+        self.refresh: str = ("once_per_rollout", "each_inner_iteration")[refresh]
+        """How often a plan is to be drawn."""
 
     def plan(
         self,
