@@ -158,10 +158,14 @@ void check_plugins(std::vector<Finding>& findings) {
 
 /// Where `import drift_rl` finds the module. A wheel has put it in Python's path.
 Finding check_module() {
-  const std::filesystem::path share = share_folder(), prefix = share.parent_path().parent_path();
-  const bool in_wheel = std::filesystem::exists(prefix / "__init__.py");
-  return ok("Python", "drift_rl in " + (in_wheel ? prefix.parent_path().string()
-                                                 : (share / "sdk/python").string() + "    (PYTHONPATH)"));
+  const std::filesystem::path prefix = program_path().parent_path().parent_path();
+  if (std::filesystem::exists(prefix / "__init__.py"))
+    return ok("Python", "drift_rl in " + prefix.parent_path().string());
+  try {
+    return ok("Python", "drift_rl in " + (share_folder() / "sdk/python").string() + "    (PYTHONPATH)");
+  } catch (const Error& error) {
+    return note("Python", error.what(), error.hint());
+  }
 }
 
 /// A file can be written where runs go, or where their folder would be made.

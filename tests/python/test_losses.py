@@ -180,12 +180,14 @@ def test_what_does_not_fit_is_an_error_that_says_so(small):
     loss = drift_rl.loss("tracerl", beta=0.0)
     with pytest.raises(drift_rl.Error, match=r"not \[F, L\] log-probabilities"):
         loss(current.long(), advantage, plan)
-    with pytest.raises(drift_rl.Error, match=r"the shape \[2, 2\], and the plan \[2, 3\]"):
+    with pytest.raises(drift_rl.Error, match=r"`plan.target_FL` must be bool \[2, 2\].*, not bool \[2, 3\]"):
         loss(current[:, :2], advantage, plan)
-    with pytest.raises(drift_rl.Error, match="`advantages` is .* on meta"):
+    with pytest.raises(drift_rl.Error, match="`advantages` must be .* on cpu, not .* on meta"):
         loss(current, advantage.to("meta"), plan)
-    with pytest.raises(drift_rl.Error, match="`old` is .*float64"):
+    with pytest.raises(drift_rl.Error, match="`old` must be float32.*, not float64"):
         loss(current, advantage, plan, old=current.detach().double())
+    with pytest.raises(drift_rl.Error, match=r"`valid` must be bool \[2, 3\]"):
+        loss(current, advantage, plan, valid=torch.ones(2, 2) > 0)
     with pytest.raises(drift_rl.Error, match="needs `reference`"):
         drift_rl.loss("tracerl", beta=0.1)(current, advantage, plan)
 

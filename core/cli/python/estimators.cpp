@@ -1,6 +1,7 @@
 // Losses, masking strategies, advantages and the LM head, on tensors of Python.
 
 #include <core/boundary/checked.h>
+#include <core/boundary/tensor_words.h>
 #include <core/cli/python/module.h>
 #include <core/config/run_settings.h>
 #include <core/config/training_settings.h>
@@ -39,20 +40,34 @@ Object loss_facts(const Object& given) {
 Object evaluate_loss(const Object& given) {
   const auto& loss = holding_a<LossEstimator>(given[0]);
   const at::Tensor current_FL = unwrapped(given[2][0]);
+  const auto require_like_current = [&](const char* name, const at::Tensor& tensor, at::IntArrayRef sizes) {
+    require_tensor(name, tensor, current_FL.scalar_type(), sizes, current_FL.device(), "it has to fit `current_FL`");
+  };
   LossInput input;
   input.plan = plan_in(given[1], current_FL.device());
+  require_tensor("plan.target_FL", input.plan.target_FL, at::kBool, current_FL.sizes(), current_FL.device(),
+                 "one row of `current_FL` for each view of the plan: plan.response_F says of which response");
   input.advantage_B = unwrapped(given[3]);
+  const std::int64_t count = input.advantage_B.size(0), length = current_FL.size(1);
+  require_like_current("advantages", input.advantage_B, {count});
   input.advantage_BL = unwrapped(given[4]);
+  if (input.advantage_BL.defined()) require_like_current("token_advantages", input.advantage_BL, {count, length});
   input.valid_BL = unwrapped(given[5]);
-  const std::int64_t count = input.advantage_B.size(0);
+  if (input.valid_BL.defined())
+    require_tensor("valid", input.valid_BL, at::kBool, {count, length}, current_FL.device(), "one for each token");
   const std::int64_t responses = given[6][0].integer(), group_size = given[6][1].integer();
   input.totals = batch_totals(input.plan, responses, group_size, /*optimizer_steps=*/given[6][2].integer());
   const bool all_count = input.totals.targets == current_FL.numel();
   LogProbs& scores = input.log_probs;
   std::int64_t next = 0;
-  for (at::Tensor* tensor :
-       {&scores.current_FL, &scores.old_FL, &scores.reference_FL, &scores.entropy_FL, &scores.reference_entropy_FL}) {
+  for (const auto& [name, tensor] : std::initializer_list<std::pair<const char*, at::Tensor*>>{
+           {"current_FL", &scores.current_FL},
+           {"old", &scores.old_FL},
+           {"reference", &scores.reference_FL},
+           {"entropy", &scores.entropy_FL},
+           {"reference_entropy", &scores.reference_entropy_FL}}) {
     const at::Tensor values_FL = unwrapped(given[2][next++]);
+    if (values_FL.defined()) require_like_current(name, values_FL, current_FL.sizes());
     *tensor = all_count || !values_FL.defined() ? values_FL : at::where(input.plan.target_FL, values_FL, 0);
   }
   if (!scores.old_FL.defined()) scores.old_FL = scores.current_FL.detach();
@@ -60,8 +75,7 @@ Object evaluate_loss(const Object& given) {
   Loss value;
   {
     const WithoutGil released;
-    if (!input.valid_BL.defined())
-      input.valid_BL = at::ones({count, current_FL.size(1)}, current_FL.options().dtype(at::kBool));
+    if (!input.valid_BL.defined()) input.valid_BL = at::ones({count, length}, current_FL.options().dtype(at::kBool));
     input.scored_B = scored_positions(input.plan, count);
     value = checked_loss(loss, input);
   }

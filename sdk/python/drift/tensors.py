@@ -7,6 +7,7 @@ The letters at the end of a name are the tensor's shape: B responses, L response
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Optional
 
 from .component import Component
@@ -39,10 +40,7 @@ PLAN_FIELDS = (
     *("response_F", "term_F", "masked_FL", "target_FL", "committed_FL", "weight_F", "prompt_masked_FP"),
     *("attended_FL", "token_weight_FL", "target_step_FL", "terms", "block_origin", "first_of_block"),
 )
-
-
-def plan_fields(plan: Plan) -> tuple[Any, ...]:
-    return tuple(getattr(plan, name) for name in PLAN_FIELDS)
+plan_fields = attrgetter(*PLAN_FIELDS)
 
 
 def plan_of(fields: tuple[Any, ...]) -> Plan:

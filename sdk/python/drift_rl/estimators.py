@@ -119,6 +119,7 @@ class LossEstimator:
         names = ("old", "reference", "entropy", "token_weights")
         self.needs: tuple[str, ...] = tuple(name for name, needed in zip(names, needs) if needed)
         """What the loss reads besides current_FL, of "old", "reference", "entropy" and "token_weights"."""
+        self._required = [name for name in self.needs if name in ("reference", "entropy")]
         self._reported: Any = None
 
     @property
@@ -151,21 +152,16 @@ class LossEstimator:
         [B, L] bool: positions that count; without it all. responses, group_size, optimizer_steps: of the rollout;
         without the first two B, and all of one group. Tensors are on the device of current_FL and of its type.
         """
-        device, shape = current_FL.device, current_FL.shape
-        if len(shape) != 2 or not current_FL.dtype.is_floating_point:
+        if current_FL.dim() != 2 or not current_FL.dtype.is_floating_point or advantages.dim() != 1:
+            found = f"{list(current_FL.shape)} of {current_FL.dtype} and {list(advantages.shape)}"
             raise Error(
-                f"`current_FL` is {list(shape)} of {current_FL.dtype}, not [F, L] log-probabilities",
-                "one row for each view of the plan: plan.response_F says of which response",
+                f"`current_FL` and `advantages` are {found}, not [F, L] log-probabilities and [B] advantages",
+                "a row of current_FL for each view of the plan: plan.response_F says of which response",
             )
-        if plan.target_FL.shape != shape:
-            raise Error(f"`current_FL` has the shape {list(shape)}, and the plan {list(plan.target_FL.shape)}")
         given = {"old": old, "reference": reference, "entropy": entropy, "reference_entropy": reference_entropy}
-        for name, values in given.items():
-            if values is None and name in self.needs and name != "old":
+        for name in self._required:
+            if given[name] is None:
                 raise Error(f"loss `{self.name}` needs `{name}` of each view with these parameters", f"give {name}=…")
-            if values is not None:
-                _core.check(name, values, current_FL, shape)
-        _core.check("advantages", advantages, current_FL, (len(advantages),))
         responses = responses or len(advantages)
         value, self._reported = _core.call(
             "evaluate_loss",
