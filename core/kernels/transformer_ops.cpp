@@ -19,6 +19,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <limits>
+#include <vector>
 
 namespace drift::kernels {
 namespace {
@@ -210,6 +211,8 @@ struct SwiGlu : torch::autograd::Function<SwiGlu> {
 
 template <class T>
 DRIFT_MULTIVERSION void softmax_range(T* x, std::int64_t width, std::int64_t begin, std::int64_t end) {
+  std::vector<float> kept(static_cast<std::size_t>(width));
+  float* const exponential = kept.data();
   for (T* row = x + begin * width; row < x + end * width; row += width) {
     float largest = -std::numeric_limits<float>::infinity(), total = 0;
 #pragma omp simd reduction(max : largest)
@@ -218,10 +221,10 @@ DRIFT_MULTIVERSION void softmax_range(T* x, std::int64_t width, std::int64_t beg
       largest = value > largest ? value : largest;
     }
 #pragma omp simd reduction(+ : total)
-    for (std::int64_t i = 0; i < width; ++i) total += vector_exp(widen(row[i]) - largest);
+    for (std::int64_t i = 0; i < width; ++i) total += exponential[i] = vector_exp(widen(row[i]) - largest);
     const float share = 1.0f / total;
 #pragma omp simd
-    for (std::int64_t i = 0; i < width; ++i) row[i] = narrow<T>(vector_exp(widen(row[i]) - largest) * share);
+    for (std::int64_t i = 0; i < width; ++i) row[i] = narrow<T>(exponential[i] * share);
   }
 }
 

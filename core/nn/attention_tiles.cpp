@@ -208,14 +208,14 @@ at::ScalarType type_of_products(const TileShape& shape) {
   return is_widened ? at::kFloat : shape.type;
 }
 
-/// Where small tiles' calls cost as much as the scores that larger ones compute in vain: measured for float32 and
-/// bfloat16 on the CPU (docs/benchmarks.md). A GPU's launches cost more.
+/// Where small tiles' calls cost as much as the scores that larger ones compute in vain: measured on the CPU, bfloat16
+/// with AMX (docs/benchmarks.md). A GPU's launches cost more.
 std::int64_t queries_of_tile(const TileShape& shape, std::int64_t rows) {
   if (!shape.device.is_cpu()) return 256;
+  if (type_of_products(shape) == at::kBFloat16) return 128;
   constexpr double kProductsOfACall = 1 << 21;
-  const std::int64_t least = type_of_products(shape) == at::kBFloat16 ? 64 : 32;
   const double of_a_score = static_cast<double>(shape.heads * shape.head_dimension * rows);
-  return std::clamp<std::int64_t>(std::llround(std::sqrt(kProductsOfACall / of_a_score)), least, 128);
+  return std::clamp<std::int64_t>(std::llround(std::sqrt(kProductsOfACall / of_a_score)), 32, 128);
 }
 
 }  // namespace

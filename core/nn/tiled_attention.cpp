@@ -41,7 +41,9 @@ at::Tensor grouped(const at::Tensor& x, std::int64_t key_heads, at::ScalarType t
 
 /// Of x [B, G, N, D] a part [R * G, n, D].
 at::Tensor part(const at::Tensor& x, const PlaceRange& rows, std::int64_t first, std::int64_t count) {
-  return x.narrow(0, rows.first, rows.end - rows.first).narrow(2, first, count).flatten(0, 1);
+  const auto some = x.narrow(0, rows.first, rows.end - rows.first).narrow(2, first, count).flatten(0, 1);
+  // oneDNN copies a single matrix, turned, if it comes with the distance to a next one that is not n * D.
+  return some.size(0) == 1 ? some.squeeze(0).unsqueeze(0) : some;
 }
 
 at::Tensor part(const at::Tensor& x, const PlaceRange& rows, const PlaceRange& keys) {

@@ -285,7 +285,9 @@ std::vector<BlockRow> block_rows(const ModelTraits& traits, const Trajectories& 
     drafts[found->second].add(view, static_cast<std::int64_t>(v));
   }
   std::vector<BlockRow> rows;
-  for (const RowDraft& draft : drafts) rows.push_back(draft.finish());
+  for (const RowDraft& draft : drafts) {
+    if (BlockRow row = draft.finish(); !row.targets.empty()) rows.push_back(std::move(row));
+  }
   return rows;
 }
 

@@ -40,14 +40,15 @@ std::vector<Slice> slices(const Response& response, const std::vector<std::int64
   return slices;
 }
 
-/// Of each view the first `kept_pads` of its padding stay, not of the response.
-std::vector<bool> targets_of_round(const Response& response, const std::vector<Slice>& slices, std::int64_t round,
-                                   std::int64_t pad_id, std::int64_t kept_pads) {
-  std::vector<bool> targets(slices.size());
+/// What a view scores of the positions selected for it: of their padding, not of the response's, the first `kept_pads`.
+template <class IsSelected>
+std::vector<bool> targets(const Response& response, std::int64_t length, const MaskingInput& input,
+                          std::int64_t kept_pads, const IsSelected& is_selected) {
+  std::vector<bool> targets(static_cast<std::size_t>(length));
   std::int64_t pads = 0;
-  for (std::size_t i = 0; i < slices.size(); ++i) {
-    if (slices[i].round != round) continue;
-    const bool is_pad = response.tokens[i] == pad_id;
+  for (std::int64_t i = 0; i < length; ++i) {
+    if (!is_selected(i)) continue;
+    const bool is_pad = response.tokens[i] == input.pad_id;
     targets[i] = response.valid[i] || (is_pad && (kept_pads < 0 || pads < kept_pads));
     if (is_pad) ++pads;
   }
@@ -64,8 +65,8 @@ BlockOrigin blocks_from(Parameters& parameters) {
 
 MaskPlan block_rounds(const MaskingInput& input, std::int64_t shrink, std::int64_t kept_pads, BlockOrigin origin) {
   const Responses responses(input);
-  const auto length = static_cast<std::size_t>(responses.length());
-  PlanBuilder builder(responses.length(), responses.prompt_length());
+  const std::int64_t length = responses.length();
+  PlanBuilder builder(length, responses.prompt_length());
   builder.count_blocks_from(origin);
   std::int64_t most_rounds = 1;
   for (std::int64_t b = 0; b < responses.size(); ++b) {
@@ -75,16 +76,16 @@ MaskPlan block_rounds(const MaskingInput& input, std::int64_t shrink, std::int64
     for (const Slice& one : slice) rounds = std::max(rounds, one.round + 1);
     most_rounds = std::max(most_rounds, rounds);
     for (std::int64_t round = 0; round < rounds; ++round) {
-      const auto is_target = targets_of_round(response, slice, round, input.pad_id, kept_pads);
+      const auto is_target =
+          targets(response, length, input, kept_pads, [&](std::int64_t i) { return slice[i].round == round; });
       if (std::ranges::count(is_target, true) == 0) continue;
       builder.begin_view(b, round);
-      for (std::size_t i = 0; i < length; ++i) {
-        const auto position = static_cast<std::int64_t>(i);
-        if (slice[i].round >= round) builder.mask(position);
+      for (std::int64_t i = 0; i < length; ++i) {
+        if (slice[i].round >= round) builder.mask(i);
         if (!is_target[i]) continue;
-        builder.score(position, response.step[i] == slice[i].first);
+        builder.score(i, response.step[i] == slice[i].first);
         const bool belongs = kept_pads >= 0 || response.valid[i];
-        builder.set_step(position, belongs ? slice[i].last : -1);
+        builder.set_step(i, belongs ? slice[i].last : -1);
       }
     }
   }
@@ -101,17 +102,14 @@ MaskPlan random_block_masks(const MaskingInput& input, std::int64_t masks, bool 
   const std::int64_t halves = coupled ? 2 : 1;
   for (std::int64_t half = 0; half < halves; ++half) {
     for (std::int64_t b = 0; b < responses.size(); ++b) {
-      const auto may_score = scorable(responses[b], length, input.pad_id, kept_pads);
       for (std::int64_t m = 0; m < masks; ++m) {
         const auto is_chosen = [&](std::int64_t i) { return is_masked(b, m, i) == (half == 0); };
-        bool any = false;
-        for (std::int64_t i = 0; i < length; ++i) any = any || (may_score[i] && is_chosen(i));
-        if (!any) continue;
+        const auto is_target = targets(responses[b], length, input, kept_pads, is_chosen);
+        if (std::ranges::count(is_target, true) == 0) continue;
         builder.begin_view(b, half * masks + m);
         for (std::int64_t i = 0; i < length; ++i) {
-          if (!is_chosen(i)) continue;
-          builder.mask(i);
-          if (may_score[i]) builder.score(i);
+          if (is_chosen(i)) builder.mask(i);
+          if (is_target[i]) builder.score(i);
         }
       }
     }
