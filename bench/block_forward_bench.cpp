@@ -185,7 +185,9 @@ class Case {
     const at::NoGradGuard no_gradient;
     const std::int64_t shared = settings_.heads / settings_.kv_heads, queries = std::max<std::int64_t>(64 / shared, 1);
     const std::int64_t keys = pairs_ / settings_.places();
-    const auto part = [&](const at::Tensor& x, std::int64_t count) { return x.select(0, 0).narrow(1, 0, count).contiguous(); };
+    const auto part = [&](const at::Tensor& x, std::int64_t count) {
+      return x.select(0, 0).narrow(1, 0, count).contiguous();
+    };
     const auto q = part(q_.view({1, settings_.kv_heads, -1, settings_.head_dimension}), queries * shared);
     const auto k = part(k_, keys), v = part(v_, keys);
     auto scores = at::bmm(q, k.transpose(1, 2)), out = at::bmm(scores, v);

@@ -123,6 +123,11 @@ OriginalSettings Original::translate(const Json& given, const std::string& where
       values[option] = checked_option("`" + option + "` of " + name_, value, options[option]);
     }
 
+    const Json limits = described_.value("at_most", Json::object());
+    for (const auto& [option, quotient] : limits.items()) {
+      const auto number = [&](const Json& name) { return values.at(name.get<std::string>()).get<std::int64_t>(); };
+      values[option] = std::min(number(option), number(quotient[0]) / std::max<std::int64_t>(number(quotient[1]), 1));
+    }
     const auto add_to = [&](std::map<std::string, Parameter::Value>& section, const Json& settings) {
       for (const auto& [key, written] : settings.items()) {
         if (const Json value = meaning(written, options, values); !value.is_null()) section[key] = value_of(value);

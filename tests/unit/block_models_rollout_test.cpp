@@ -1,5 +1,8 @@
 // The block rollout on models with block attention: what it promises whatever the options are.
 
+#include <core/boundary/model_policy.h>
+#include <core/eval/trace_policy.h>
+
 #include <drift/error.h>
 #include <drift/rollout.h>
 
@@ -133,6 +136,21 @@ TEST(Stops, LeaveTheTextBeforeThem) {
     EXPECT_TRUE((made.tokens_BL.masked_select(~committed_BL) == model->traits().pad_id).all().item<bool>());
     EXPECT_LT(made.forwards_B[0].item<std::int64_t>(), whole.forwards_B[0].item<std::int64_t>());
   }
+}
+
+// Where a row predicts the next token, the prompt's own forward draws the first one.
+TEST(Stops, OfThePromptsForwardEndAResponseBeforeItsFirstBlock) {
+  const auto model = open("fast_dllm_v2", "fast_dllm_v2_a", {{"mask_id", std::int64_t{149}}});
+  const auto prompts = test::prompts_of_groups({0}, 16);
+  const Values greedy = {{"temperature", 0.0}};
+  const std::int64_t first = generate(*model, prompts, greedy).tokens_BL[0][0].item<std::int64_t>();
+  const ModelPolicy policy(*model);
+  const TracePolicy watched(policy, {});
+  Values stops = {{"length", kLength}, {"stop_ids", std::vector<std::int64_t>{first}}, {"stop_at_once", true}};
+  stops.merge(Values(greedy));
+  const auto made = test::roll_out("block", stops, watched, prompts, 0);
+  EXPECT_EQ(made.tokens_BL[0][0].item<std::int64_t>(), first);
+  EXPECT_EQ(watched.calls().size(), 1u);
 }
 
 TEST(Settings, ThatDoNotGoWithTheModelAreRefused) {

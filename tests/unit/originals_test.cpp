@@ -118,6 +118,13 @@ TEST(Originals, OfBlockModelsBoundEntropiesByTheirOwnThreshold) {
               AllOf(has("threshold", 0.7), has("remasking", text("taken_entropy"))));
 }
 
+TEST(Originals, Llada2HasNoMoreStepsThanItsLeastTokensAStepLeave) {
+  const auto steps = [](const Json& given) { return settings_of("llada2_generate", given).at("block_steps"); };
+  EXPECT_EQ(steps({{"steps", 8}, {"gen_length", 16}, {"minimal_topk", 4}}), Parameter::Value(std::int64_t{4}));
+  EXPECT_EQ(steps({{"steps", 8}, {"gen_length", 5}}), Parameter::Value(std::int64_t{5}));
+  EXPECT_EQ(steps({{"steps", 8}}), Parameter::Value(std::int64_t{8}));
+}
+
 TEST(Originals, OnlySomeTakeAMask) {
   const Json all = Json::parse(test::read_file(file())).at("originals");
   for (const auto& [name, described] : all.items()) {

@@ -205,6 +205,12 @@ TEST_P(Blocks, WhatARowDoesNotNeedIsLeftOut) {
   EXPECT_EQ(row_tokens(model.traits(), trajectories, one), 12);
 }
 
+TEST_P(Blocks, AViewWithoutATargetHasNoRow) {
+  PlanBuilder builder(kLength, kPrompt);
+  builder.begin_view(2, 0);
+  EXPECT_TRUE(block_rows(model.traits(), trajectories, builder.finish(1), {0}, 0).empty());
+}
+
 TEST_P(Blocks, DropoutIsAFunctionOfTheView) {
   for (const Case& one : kCases) {
     const MaskPlan drawn = plan(one);

@@ -88,6 +88,19 @@ TEST(TracerlMasking, PaddingIsScoredAsFarAsPostNumSays) {
   }
 }
 
+// Not of the response's: a view may select the second and third only.
+TEST(TracerlMasking, WithBlocksPostNumCountsThePaddingThatAViewSelects) {
+  const test::ResponseRow padded = {std::vector<double>(8, 0), {1, 1, 0, 0, 0, 0, 0, 0}, std::vector<double>(8, .5)};
+  const auto trajectories = test::make_trajectories({padded});
+  MaskingInput input = test::masking_input(trajectories);
+  input.block_size = 4;
+  const auto plan = test::draw_plan(
+      *masking("tracerl_random", {{"mask_times", std::int64_t{20}}, {"post_num", std::int64_t{1}}}), input);
+  const auto pads_FL = plan.masked_FL.slice(1, 2), scored_FL = plan.target_FL.slice(1, 2);
+  EXPECT_TRUE(scored_FL.equal(pads_FL & (pads_FL.cumsum(1) <= 1)));
+  EXPECT_GT(scored_FL.any(0).sum().item<std::int64_t>(), 1);
+}
+
 TEST(TracerlRandomMasking, MasksEveryTokenWithTheProbabilityThatItsViewDrew) {
   const test::ResponseRow long_response = {std::vector<double>(400, 0), std::vector<double>(400, 1),
                                            std::vector<double>(400, .5)};

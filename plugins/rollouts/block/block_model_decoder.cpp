@@ -81,6 +81,7 @@ void BlockModelDecoder::start() {
   rows_.states.reset();
   open_RW_ = open_in_block();
   finish(open_RW_.any(1, /*keepdim=*/true).logical_not());
+  if (predicts_next()) leave();  // the prompt's forward drew the first token: it may be a stop
 }
 
 /// Once for the responses to a prompt. What a row has in the window behind its whole blocks, its first block computes
