@@ -37,7 +37,13 @@ void check_trajectories(const RolloutInput& input, std::int64_t length, Trajecto
 /// Trajectories that passed it: every token is one that the model may write.
 void check_written_ids(const ModelTraits& traits, const Trajectories& made);
 
-/// Makes what is there contiguous.
+/// Shapes, types and ranges of views of these responses, on the CPU. Makes what is there contiguous.
+/// @param prompt   positions of the prompts
+/// @param weights  the type of weights
+void check_views(MaskPlan& plan, std::int64_t responses, std::int64_t length, std::int64_t prompt,
+                 at::ScalarType weights = at::kFloat);
+
+/// The same of what a strategy has drawn, and that it scores something.
 void check_plan(const MaskingInput& input, MaskPlan& plan);
 
 /// A number that the log-probabilities can get their gradient from, and metrics under good names. To read a value from

@@ -3,6 +3,7 @@
 #include <drift/error.h>
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 namespace drift::python {
 
@@ -29,6 +30,13 @@ void load_c_api(const std::string& file) {
 #undef DRIFT_FIND
   api.none = static_cast<PyObject*>(symbol(library, "_Py_NoneStruct", file));
   api.value_error = static_cast<PyObject**>(symbol(library, "PyExc_ValueError", file));
+  void* is_finalizing = ::dlsym(library, "Py_IsFinalizing");  // from 3.13 on
+  if (is_finalizing == nullptr) is_finalizing = symbol(library, "_Py_IsFinalizing", file);
+  api.is_finalizing = reinterpret_cast<int (*)()>(is_finalizing);
+}
+
+void sleep_if_finalizing() {
+  while (api.is_finalizing() != 0 && api.PyGILState_Check() == 0) ::pause();
 }
 
 }  // namespace drift::python

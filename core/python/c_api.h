@@ -29,6 +29,7 @@ inline constexpr int kVariableArguments = 1;  // METH_VARARGS
   FUNCTION(void, PyEval_RestoreThread, (void*))                                         \
   FUNCTION(int, PyGILState_Ensure, ())                                                  \
   FUNCTION(void, PyGILState_Release, (int))                                             \
+  FUNCTION(int, PyGILState_Check, ())                                                   \
   FUNCTION(void, Py_IncRef, (PyObject*))                                                \
   FUNCTION(void, Py_DecRef, (PyObject*))                                                \
   FUNCTION(PyObject*, PyErr_Occurred, ())                                               \
@@ -68,6 +69,7 @@ struct CApi {
 #undef DRIFT_MEMBER
   PyObject* none = nullptr;
   PyObject** value_error = nullptr;
+  int (*is_finalizing)() = nullptr;
 };
 
 /// Filled before anything of Python is used.
@@ -77,5 +79,9 @@ extern CApi api;
 /// @param library  empty: this process has a Python already
 /// @throws Error
 void load_c_api(const std::string& library);
+
+/// A thread without the lock of an interpreter which is ending sleeps until the process is over: CPython before 3.14
+/// would end it where it asks for the lock, through frames of C++ that cannot be left so.
+void sleep_if_finalizing();
 
 }  // namespace drift::python

@@ -10,6 +10,7 @@ namespace drift::python {
 
 Gil::Gil() {
   start_interpreter();
+  sleep_if_finalizing();
   state_ = api.PyGILState_Ensure();
 }
 

@@ -17,7 +17,10 @@ namespace drift::python {
 class Gil {
  public:
   Gil();
-  ~Gil() { api.PyGILState_Release(state_); }
+  ~Gil() {
+    sleep_if_finalizing();
+    api.PyGILState_Release(state_);
+  }
   Gil(const Gil&) = delete;
   Gil& operator=(const Gil&) = delete;
 

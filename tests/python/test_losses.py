@@ -1,6 +1,7 @@
 """loss(): values, metrics and gradients are those of `drift loss`, over all of its cases."""
 
 import copy
+import dataclasses
 import json
 import math
 
@@ -180,7 +181,7 @@ def test_what_does_not_fit_is_an_error_that_says_so(small):
     loss = drift_rl.loss("tracerl", beta=0.0)
     with pytest.raises(drift_rl.Error, match=r"not \[F, L\] log-probabilities"):
         loss(current.long(), advantage, plan)
-    with pytest.raises(drift_rl.Error, match=r"`plan.target_FL` must be bool \[2, 2\].*, not bool \[2, 3\]"):
+    with pytest.raises(drift_rl.Error, match=r"`masked_FL` must be bool \[2, 2\].*, not bool \[2, 3\]"):
         loss(current[:, :2], advantage, plan)
     with pytest.raises(drift_rl.Error, match="`advantages` must be .* on cpu, not .* on meta"):
         loss(current, advantage.to("meta"), plan)
@@ -190,6 +191,30 @@ def test_what_does_not_fit_is_an_error_that_says_so(small):
         loss(current, advantage, plan, valid=torch.ones(2, 2) > 0)
     with pytest.raises(drift_rl.Error, match="needs `reference`"):
         drift_rl.loss("tracerl", beta=0.1)(current, advantage, plan)
+
+
+@pytest.mark.parametrize(
+    "field, value, text",
+    [
+        ("terms", -3, "terms .* at least 1"),
+        ("term_F", torch.tensor([0, 1]), r"term_F must be in \[0, terms\)"),
+        ("response_F", torch.tensor([0, 2]), "response_F points beyond the responses"),
+        ("weight_F", torch.tensor([1, 2]), "`weight_F` must be float32"),
+        ("committed_FL", torch.ones(1, 3) > 0, "`committed_FL` must be bool"),
+        ("masked_FL", None, "`masked_FL` must be bool"),
+    ],
+)
+def test_a_plan_that_is_none_is_refused(small, field, value, text):
+    current, advantage, plan = small
+    with pytest.raises(drift_rl.Error, match=text):
+        drift_rl.loss("rldf", beta=0.0)(current, advantage, dataclasses.replace(plan, **{field: value}))
+
+
+@pytest.mark.parametrize("total", [{"responses": 1}, {"group_size": -2}, {"optimizer_steps": -1}])
+def test_totals_that_cannot_be_are_refused(small, total):
+    current, advantage, plan = small
+    with pytest.raises(drift_rl.Error, match="`responses` must be at least the number of advantages"):
+        drift_rl.loss("rldf", beta=0.0)(current, advantage, plan, **total)
 
 
 def test_non_contiguous_and_empty(small):

@@ -133,3 +133,20 @@ def test_the_version_is_the_program_s():
     assert f"drift {drift_rl.__version__}\n" in version and f"LibTorch {_place.TORCH}\n" in version
     assert printed("-m", "drift_rl", "--version") == version
     assert printed("-S", "-m", "drift_rl", "--version") == version  # without torch, by the LibTorch of the build
+
+
+def test_a_thread_that_is_in_drift_when_the_process_ends():
+    printed(
+        "-c",
+        """
+import os, threading, time, drift_rl
+class EndsSlowly:
+    def __del__(self, sleep=time.sleep):
+        sleep(2)
+ends_slowly = EndsSlowly()
+model = drift_rl.load(os.environ["DRIFT_SOURCE_DIR"] + "/assets/sudoku-llada")
+work = lambda: model.generate([[3, 4, 5]] * 64, rollout="block", length=48, block=48, steps=24, samples=8)
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.5)
+""",
+    )

@@ -1,6 +1,7 @@
 // Losses, masking strategies, advantages and the LM head, on tensors of Python.
 
 #include <core/boundary/checked.h>
+#include <core/boundary/checks.h>
 #include <core/boundary/tensor_words.h>
 #include <core/cli/python/module.h>
 #include <core/config/run_settings.h>
@@ -35,6 +36,14 @@ Object loss_facts(const Object& given) {
                 boolean(needs.reference), boolean(needs.entropy), boolean(needs.token_weights)});
 }
 
+/// A plan's weights are float32; those of log-probabilities in float64 may be, too.
+at::ScalarType weights_type(const MaskPlan& plan, const at::Tensor& current_FL) {
+  for (const at::Tensor* weights : {&plan.weight_F, &plan.token_weight_FL}) {
+    if (weights->defined() && weights->scalar_type() == current_FL.scalar_type()) return weights->scalar_type();
+  }
+  return at::kFloat;
+}
+
 /// (loss, plan, (current, old, reference, entropy, reference entropy), advantages, token advantages, valid,
 /// (responses, group size, optimizer steps)) → (value, metrics).
 Object evaluate_loss(const Object& given) {
@@ -44,19 +53,25 @@ Object evaluate_loss(const Object& given) {
     require_tensor(name, tensor, current_FL.scalar_type(), sizes, current_FL.device(), "it has to fit `current_FL`");
   };
   LossInput input;
-  input.plan = plan_in(given[1], current_FL.device());
-  require_tensor("plan.target_FL", input.plan.target_FL, at::kBool, current_FL.sizes(), current_FL.device(),
-                 "one row of `current_FL` for each view of the plan: plan.response_F says of which response");
   input.advantage_B = unwrapped(given[3]);
   const std::int64_t count = input.advantage_B.size(0), length = current_FL.size(1);
+  input.plan = plan_in(given[1]);
+  const at::Tensor& prompt_FP = input.plan.prompt_masked_FP;
+  check_views(input.plan, count, length, prompt_FP.defined() ? prompt_FP.size(1) : 0,
+              weights_type(input.plan, current_FL));
+  require_like_current("current_FL", current_FL, {input.plan.response_F.size(0), length});
+  if (!current_FL.is_cpu()) input.plan = plan_in(given[1], current_FL.device());
   require_like_current("advantages", input.advantage_B, {count});
   input.advantage_BL = unwrapped(given[4]);
   if (input.advantage_BL.defined()) require_like_current("token_advantages", input.advantage_BL, {count, length});
   input.valid_BL = unwrapped(given[5]);
   if (input.valid_BL.defined())
     require_tensor("valid", input.valid_BL, at::kBool, {count, length}, current_FL.device(), "one for each token");
-  const std::int64_t responses = given[6][0].integer(), group_size = given[6][1].integer();
-  input.totals = batch_totals(input.plan, responses, group_size, /*optimizer_steps=*/given[6][2].integer());
+  const std::int64_t responses = given[6][0].integer(), group_size = given[6][1].integer(),
+                     optimizer_steps = given[6][2].integer();
+  if (responses < count || group_size < 1 || optimizer_steps < 1)
+    throw Error("`responses` must be at least the number of advantages, `group_size` and `optimizer_steps` at least 1");
+  input.totals = batch_totals(input.plan, responses, group_size, optimizer_steps);
   const bool all_count = input.totals.targets == current_FL.numel();
   LogProbs& scores = input.log_probs;
   std::int64_t next = 0;

@@ -32,7 +32,10 @@ std::vector<ModuleFunction> reward_functions();
 class WithoutGil {
  public:
   WithoutGil() : state_(api.PyEval_SaveThread()) {}
-  ~WithoutGil() { api.PyEval_RestoreThread(state_); }
+  ~WithoutGil() {
+    sleep_if_finalizing();
+    api.PyEval_RestoreThread(state_);
+  }
   WithoutGil(const WithoutGil&) = delete;
   WithoutGil& operator=(const WithoutGil&) = delete;
 
