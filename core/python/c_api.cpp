@@ -36,7 +36,7 @@ void load_c_api(const std::string& file) {
 }
 
 void sleep_if_finalizing() {
-  while (api.is_finalizing() != 0 && api.PyGILState_Check() == 0) ::pause();
+  while (api.is_finalizing() != 0) ::pause();
 }
 
 }  // namespace drift::python

@@ -29,7 +29,6 @@ inline constexpr int kVariableArguments = 1;  // METH_VARARGS
   FUNCTION(void, PyEval_RestoreThread, (void*))                                         \
   FUNCTION(int, PyGILState_Ensure, ())                                                  \
   FUNCTION(void, PyGILState_Release, (int))                                             \
-  FUNCTION(int, PyGILState_Check, ())                                                   \
   FUNCTION(void, Py_IncRef, (PyObject*))                                                \
   FUNCTION(void, Py_DecRef, (PyObject*))                                                \
   FUNCTION(PyObject*, PyErr_Occurred, ())                                               \
@@ -80,8 +79,8 @@ extern CApi api;
 /// @throws Error
 void load_c_api(const std::string& library);
 
-/// A thread without the lock of an interpreter which is ending sleeps until the process is over: CPython before 3.14
-/// would end it where it asks for the lock, through frames of C++ that cannot be left so.
+/// For a thread that does not hold the lock of an interpreter which is ending: it sleeps until the process is over.
+/// CPython before 3.14 would end it where it asks for the lock, through frames of C++ that cannot be left so.
 void sleep_if_finalizing();
 
 }  // namespace drift::python

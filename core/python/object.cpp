@@ -10,7 +10,6 @@ namespace drift::python {
 
 Gil::Gil() {
   start_interpreter();
-  sleep_if_finalizing();
   state_ = api.PyGILState_Ensure();
 }
 

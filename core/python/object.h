@@ -17,10 +17,7 @@ namespace drift::python {
 class Gil {
  public:
   Gil();
-  ~Gil() {
-    sleep_if_finalizing();
-    api.PyGILState_Release(state_);
-  }
+  ~Gil() { api.PyGILState_Release(state_); }
   Gil(const Gil&) = delete;
   Gil& operator=(const Gil&) = delete;
 
