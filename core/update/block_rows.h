@@ -61,8 +61,8 @@ void put_rows(at::ArrayRef<BlockRow> rows, at::Device device, ForwardInput& forw
 std::int64_t longest_block_row(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan);
 
 /// The rows of some views, in the order of first use; none of a view without targets. Views that show the same have one
-/// row. Views of one response
-/// share its clean text, and the states of blocks that are the same, as long as the row has at most `most_tokens`.
+/// row. Views of one response share its clean text, and the states of blocks that are the same, as long as the row has
+/// at most `most_tokens`.
 /// @param most_tokens  0: only views that show the same share a row, which is then a function of the view alone
 std::vector<BlockRow> block_rows(const ModelTraits& traits, const Trajectories& trajectories, const MaskPlan& plan,
                                  const Views& views, std::int64_t most_tokens);

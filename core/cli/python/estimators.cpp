@@ -44,10 +44,8 @@ at::ScalarType weights_type(const MaskPlan& plan, const at::Tensor& current_FL) 
   return at::kFloat;
 }
 
-/// (loss, plan, (current, old, reference, entropy, reference entropy), advantages, token advantages, valid,
-/// (responses, group size, optimizer steps)) → (value, metrics).
-Object evaluate_loss(const Object& given) {
-  const auto& loss = holding_a<LossEstimator>(given[0]);
+/// What evaluate_loss() is given for the loss, but `scored_B`.
+LossInput loss_input(const Object& given) {
   const at::Tensor current_FL = unwrapped(given[2][0]);
   const auto require_like_current = [&](const char* name, const at::Tensor& tensor, at::IntArrayRef sizes) {
     require_tensor(name, tensor, current_FL.scalar_type(), sizes, current_FL.device(), "it has to fit `current_FL`");
@@ -65,13 +63,14 @@ Object evaluate_loss(const Object& given) {
   input.advantage_BL = unwrapped(given[4]);
   if (input.advantage_BL.defined()) require_like_current("token_advantages", input.advantage_BL, {count, length});
   input.valid_BL = unwrapped(given[5]);
-  if (input.valid_BL.defined())
-    require_tensor("valid", input.valid_BL, at::kBool, {count, length}, current_FL.device(), "one for each token");
+  if (!input.valid_BL.defined()) input.valid_BL = at::ones({count, length}, current_FL.options().dtype(at::kBool));
+  require_tensor("valid", input.valid_BL, at::kBool, {count, length}, current_FL.device(), "one for each token");
   const std::int64_t responses = given[6][0].integer(), group_size = given[6][1].integer(),
                      optimizer_steps = given[6][2].integer();
   if (responses < count || group_size < 1 || optimizer_steps < 1)
     throw Error("`responses` must be at least the number of advantages, `group_size` and `optimizer_steps` at least 1");
   input.totals = batch_totals(input.plan, responses, group_size, optimizer_steps);
+
   const bool all_count = input.totals.targets == current_FL.numel();
   LogProbs& scores = input.log_probs;
   std::int64_t next = 0;
@@ -87,11 +86,18 @@ Object evaluate_loss(const Object& given) {
   }
   if (!scores.old_FL.defined()) scores.old_FL = scores.current_FL.detach();
   if (!at::GradMode::is_enabled()) scores.current_FL = scores.current_FL.detach();
+  return input;
+}
+
+/// (loss, plan, (current, old, reference, entropy, reference entropy), advantages, token advantages, valid,
+/// (responses, group size, optimizer steps)) → (value, metrics).
+Object evaluate_loss(const Object& given) {
+  const auto& loss = holding_a<LossEstimator>(given[0]);
+  LossInput input = loss_input(given);
   Loss value;
   {
     const WithoutGil released;
-    if (!input.valid_BL.defined()) input.valid_BL = at::ones({count, length}, current_FL.options().dtype(at::kBool));
-    input.scored_B = scored_positions(input.plan, count);
+    input.scored_B = scored_positions(input.plan, input.advantage_B.size(0));
     value = checked_loss(loss, input);
   }
   return tuple({wrapped(value.value), held(std::make_shared<std::vector<LossMetric>>(std::move(value.metrics)))});
