@@ -39,6 +39,8 @@ Summary: Reinforcement learning for masked diffusion language models
 License: Apache-2.0
 Requires-Python: >=3.10
 Requires-Dist: torch=={TORCH}
+Requires-Dist: numpy
+Requires-Dist: tomli; python_version < "3.11"
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Programming Language :: C++
 Classifier: Topic :: Scientific/Engineering :: Artificial Intelligence
@@ -92,7 +94,7 @@ def main(folder, version, output):
         wheel.add(f"{info}/licenses/{file.relative_to(folder / 'licences')}", file.read_bytes())
     wheel.add(f"{info}/METADATA", metadata(version, pathlib.Path("README.md").read_text()).encode())
     wheel.add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: scripts/make_wheel\nRoot-Is-Purelib: false\nTag: {tag}\n".encode())
-    wheel.add(f"{info}/entry_points.txt", b"[console_scripts]\ndrift = drift_rl:main\n")
+    wheel.add(f"{info}/entry_points.txt", b"[console_scripts]\ndrift = drift_rl._place:main\n")
     wheel.close()
     partial.rename(path)
     print(f"{path} ({path.stat().st_size / 1e6:.0f} MB)")

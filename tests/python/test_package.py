@@ -10,21 +10,30 @@ import pytest
 from drift_rl import _place
 
 NEEDS_TORCH = "pip install torch==2.11.0"
-# Every function that needs torch, without it; prints each error and its hint.
-USES = """
-import drift_rl
-for use in (
-    lambda: drift_rl.loss("rldf"), lambda: drift_rl.masking("rldf"), lambda: drift_rl.load("nowhere"),
-    lambda: drift_rl.reward("math"),
-    lambda: drift_rl.advantages([1.0], 1), lambda: drift_rl.linear_log_softmax(None, None, None),
-    lambda: drift_rl.rollout(None, [[1]], mask_id=0, vocabulary_size=2),
-):
+# Calls each of `uses`, and prints its error and hint.
+CALL = """
+for use in uses:
     try:
         use()
         print("no error")
     except drift_rl.Error as error:
         print(error.what, error.hint, sep=" = ")
 """
+# Every function that needs torch in this process; and those that start the program, as they do in a wheel.
+USES = f"""
+import drift_rl
+uses = (
+    lambda: drift_rl.loss("rldf"), lambda: drift_rl.masking("rldf"), lambda: drift_rl.load("nowhere"),
+    lambda: drift_rl.reward("math"),
+    lambda: drift_rl.advantages([1.0], 1), lambda: drift_rl.linear_log_softmax(None, None, None),
+    lambda: drift_rl.rollout(None, [[1]], mask_id=0, vocabulary_size=2),
+)
+{CALL}"""
+USES_OF_A_WHEEL = f"""
+import drift_rl
+drift_rl._place.in_wheel = lambda: True
+uses = lambda: drift_rl.train("quickstart"), lambda: drift_rl.runs("."), lambda: drift_rl.compare("a", "b")
+{CALL}"""
 
 
 def python(*arguments, program=sys.executable, path=(), **environment):
@@ -65,6 +74,7 @@ OTHERS = others() or [pytest.param(None, marks=pytest.mark.skip("there is no oth
 def test_the_import_is_light():
     heavy = printed("-c", "import sys, drift_rl; print(*{'torch', 'numpy', 'pandas', 'matplotlib'} & set(sys.modules))")
     assert heavy == "\n"
+    assert set(dir(drift_rl)) == {*drift_rl.__all__, "__version__"}
 
 
 def test_without_torch_every_use_is_one_error():
@@ -74,10 +84,11 @@ def test_without_torch_every_use_is_one_error():
 
 
 def test_another_torch_is_one_error_with_both_versions(tmp_path):
-    other = package(tmp_path, "torch", '__version__ = "2.10.0"\n')
-    errors = printed("-c", USES, path=[other]).splitlines()
-    assert set(errors) == {
-        f"drift_rl {drift_rl.__version__} works with torch 2.11.0, and this is torch 2.10.0 = {NEEDS_TORCH}"
+    other = package(tmp_path, "torch", "from .version import __version__")
+    (other / "torch" / "version.py").write_text("__version__ = '2.10.0+cpu'\n")
+    errors = (printed("-c", USES, path=[other]) + printed("-c", USES_OF_A_WHEEL, path=[other])).splitlines()
+    assert len(errors) == 10 and set(errors) == {
+        f"drift_rl {drift_rl.__version__} works with torch 2.11.0, and this is torch 2.10.0+cpu = {NEEDS_TORCH}"
     }
 
 

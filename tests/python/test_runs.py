@@ -31,6 +31,9 @@ def test_metrics_without_pandas_are_arrays(trained, monkeypatch):
     for name, column in columns.items():
         assert isinstance(column, numpy.ndarray) and column.shape == (3,)
         assert numpy.array_equal(column, frame[name].to_numpy(), equal_nan=column.dtype.kind == "f")
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    with pytest.raises(drift_rl.Error, match="no NumPy"):
+        trained[0][1e-4, 1].metrics
 
 
 def test_files_of_a_run(trained, folder):
@@ -45,6 +48,7 @@ def test_files_of_a_run(trained, folder):
     assert run.report() == run.path / "report.html" and run.report().exists()
     for ask, what, hint in (
         (lambda: run.responses(7), "responses of step 7 are not kept", r"\[1, 2\]"),
+        (lambda: run.checkpoint("best"), "no checkpoint `best`", "needs train.keep_best, and a step that surpasses"),
         (lambda: run.checkpoint("step-000001"), "no checkpoint `step-000001`", "last, step-000002"),
         (lambda: drift_rl.Run(folder), "is not the folder of a run", "runs"),
     ):
@@ -90,3 +94,5 @@ def test_evaluations_are_compared_item_by_item(trained):
     assert found["cells"][0]["items"] == 4 and "McNemar" in str(found)
     with pytest.raises(drift_rl.Error, match="there is no folder missing"):
         drift_rl.compare("missing", "eval-1")
+    with pytest.raises(drift_rl.Error, match="a side is empty"):
+        drift_rl.compare([], "eval-1")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import drift_rl
 import pytest
+import torch
 from conftest import TINY
 from drift_rl import _place
 
@@ -66,7 +67,7 @@ def test_a_dict_is_a_configuration():
     os.symlink(_place.prefix() / "share/drift/assets/sudoku-llada", "my-model")
     settings = {
         "extends": ["quickstart", "drift:configs/models/sudoku-llada.toml"],
-        "run": {"name": "Übung"},
+        "run": {"name": "Übung\x7f"},
         "model": {"path": "my-model"},  # relative to the working folder
         "train.learning_rate": 1e-05,
         "train": {"steps": 9, "prompts_per_step": 2, "group_size": 4},
@@ -81,8 +82,10 @@ def test_a_dict_is_a_configuration():
     assert drift_rl.train("out/config.toml", out="again").config["model"]["path"].endswith("my-model")
 
 
-def test_on_step_stops_the_run():
-    run = drift_rl.train("quickstart", lambda metrics: metrics["step"] < 2, out="out", **LONG)
+@pytest.mark.parametrize("of", [bool, "numpy"])
+def test_on_step_stops_the_run(of):
+    of = pytest.importorskip("numpy").bool_ if of == "numpy" else of
+    run = drift_rl.train("quickstart", lambda metrics: of(metrics["step"] < 2), out="out", **LONG)
     assert status(run) == "interrupted" and 2 <= results(run)[-1]["step"] < 5000
     assert run.checkpoint().name == f"step-{results(run)[-1]['step']:06}"
 
@@ -126,14 +129,29 @@ def test_a_function_that_fails_ends_the_run(value, raised):
     assert status(drift_rl.Run("out")) == "failed"
 
 
-def test_a_reward_of_drift_may_be_named_in_a_dict():
-    run = drift_rl.train("quickstart", out="out", reward={"score": "cells"}, **TINY)
+@pytest.mark.parametrize("reward", [{"score": "cells"}, drift_rl.reward("sudoku", score="cells")])
+def test_a_reward_of_drift(reward):
+    run = drift_rl.train("quickstart", out="out", reward=reward, **TINY)
     assert run.config["reward"]["score"] == "cells"
+
+
+def test_settings_of_numpy_and_torch():
+    numpy = pytest.importorskip("numpy")
+    own = {
+        "train.steps": numpy.int64(2),
+        "train.learning_rate": numpy.float32(2**-10),
+        "run.device": torch.device("cpu"),
+    }
+    run = drift_rl.train("quickstart", lambda metrics: 0, out="out", **{**TINY, **own})  # only False stops it
+    assert status(run) == "finished" and run.config["train"]["learning_rate"] == 2**-10
 
 
 def test_mistakes_are_errors_with_hints():
     for config, settings, what, hint in (
-        ("quick", {}, "there is no configuration `quick`", "quickstart"),
+        ("algorithms/rlfd", {}, "there is no configuration `algorithms/rlfd`", "shipped file: .algorithms/rldf"),
+        ("quickstart", {"on_step": 3}, "`on_step` is 3", "a function"),
+        ("quickstart", {"reward": "nonsense"}, "`reward` is 'nonsense'", 'reward={"name": "sudoku"}'),
+        ("quickstart", {"model.dtype": torch.bfloat16}, "torch.bfloat16 is not a setting: `model.dtype`", "a str"),
         ("quickstart", {"train.step": 3}, "unknown key `step` in", "keys of .train.: steps"),
         ("quickstart", {"model.path": "missing"}, "missing", "."),
         ("quickstart", {"run.name": None}, "None is not a setting", "leave out"),

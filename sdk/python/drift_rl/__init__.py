@@ -12,9 +12,9 @@ reward() and rollout(). Classes for components in Python (Loss, Masking, Reward,
 Errors are drift_rl.Error, with a hint. The manual is docs/python.md.
 """
 
-from ._place import import_drift, main  # noqa: F401
+from . import _place
 
-import_drift()
+_place.import_drift()
 
 from drift import *  # noqa: E402, F401, F403
 from drift import __all__ as _components  # noqa: E402
@@ -43,3 +43,7 @@ __all__ = [
     "runs",
     "train",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

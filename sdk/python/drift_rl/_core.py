@@ -5,13 +5,13 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
-from typing import Any, Callable, Optional
+from concurrent.futures import Future, wait
+from typing import Any, Callable, Mapping, Optional
 
 from drift import Error
 
-from ._place import TORCH, prefix
+from . import _place
+from .runs import error_of, flat
 
 _functions: dict[str, Callable[..., Any]] = {}
 _lock = threading.Lock()
@@ -24,22 +24,16 @@ def _after_fork() -> None:
 
 
 def need_torch() -> None:
+    _place.need_torch()
     try:
-        import torch
+        import torch  # noqa: F401
     except ImportError as missing:
-        raise Error(f"drift_rl needs the package torch: {missing}", f"pip install torch=={TORCH}") from None
-    if torch.__version__.split("+")[0] != TORCH:
-        from . import __version__
-
-        raise Error(
-            f"drift_rl {__version__} works with torch {TORCH}, and this is torch {torch.__version__}",
-            f"pip install torch=={TORCH}",
-        )
+        raise Error(f"drift_rl needs the package torch: {missing}", _place.INSTALL_TORCH) from None
 
 
 def _load() -> None:
     need_torch()
-    library = ctypes.PyDLL(str(prefix() / "lib" / "libdrift_program.so"))
+    library = ctypes.PyDLL(str(_place.prefix() / "lib" / "libdrift_program.so"))
     library.drift_python_functions.restype = ctypes.py_object
     _functions.update(library.drift_python_functions())
     os.register_at_fork(after_in_child=_after_fork)
@@ -58,27 +52,33 @@ def call(name: str, *arguments: Any) -> Any:
                 _load()
     good, *result = _functions[name](*arguments)
     if not good:
-        raise Error(*result)
+        raise error_of(result[0]) if result[0].startswith("error: ") else Error(*result)
     return result[0]
 
 
 def interruptible(name: str, *arguments: Any, cancel: Optional[Callable[[], Any]] = None) -> Any:
-    """call() of something that takes long: Ctrl-C stops the wait, after `cancel` has been asked to end the work."""
+    """call() of something that takes long. Ctrl-C ends it by `cancel`, which is repeated until it has ended; without
+    `cancel` KeyboardInterrupt is raised at once, and the work goes on unobserved, until whose end Python does not end.
+    """
     if threading.current_thread() is not threading.main_thread():
         return call(name, *arguments)
-    with ThreadPoolExecutor(1, thread_name_prefix="drift_rl") as worker:
-        work = worker.submit(call, name, *arguments)
-        try:
-            while True:
-                try:
-                    return work.result(timeout=0.1)
-                except NotYet:
-                    if work.done():
-                        raise
-        except KeyboardInterrupt:
-            if cancel is not None:
-                cancel()
-            raise
+    work: Future[Any] = Future()
+
+    def run() -> None:
+        if work.set_running_or_notify_cancel():
+            try:
+                work.set_result(call(name, *arguments))
+            except BaseException as error:
+                work.set_exception(error)
+
+    try:
+        threading.Thread(target=run, name="drift_rl").start()  # no daemon: C++ would outlive Python
+        return work.result()
+    except BaseException:
+        while cancel is not None and not work.cancel() and not work.done():
+            cancel()
+            wait([work], 0.1)
+        raise
 
 
 def check(name: str, tensor: Any, like: Any, shape: tuple[int, ...]) -> None:
@@ -91,19 +91,33 @@ def check(name: str, tensor: Any, like: Any, shape: tuple[int, ...]) -> None:
 # ---- what crosses ----------------------------------------------------------------------------------------------------
 
 
-def items(values: dict[str, Any]) -> tuple[tuple[str, str, Any], ...]:
+def setting(name: str, value: Any) -> Any:
+    """A setting as plain Python, which may be NumPy's or torch's, or a path."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, (list, tuple)):
+        return [setting(name, element) for element in value]
+    if (type(value).__module__, type(value).__name__) == ("torch", "device"):
+        return str(value)
+    if type(value) in (bool, int, float, str):
+        return value
+    hint = "leave out the key" if value is None else "a setting is a bool, an int, a float, a str, or a list of these"
+    raise Error(f"{value!r} is not a setting: `{name}`", hint)
+
+
+def items(values: Mapping[str, Any]) -> tuple[tuple[str, str, Any], ...]:
     """Settings with their types, as module.cpp reads them."""
 
     def one(name: str, value: Any) -> tuple[str, str, Any]:
-        if isinstance(value, os.PathLike):
-            value = os.fspath(value)
-        if isinstance(value, (list, tuple)):
-            kinds = {type(element).__name__ for element in value} or {"str"}
-            kind = "float" if kinds == {"int", "float"} else kinds.pop() if len(kinds) == 1 else "mixed"
-            if kind in ("str", "int", "float"):
-                return name, f"list of {kind}", tuple(value)
-        elif type(value) in (bool, int, float, str):
+        value = setting(name, value)
+        if not isinstance(value, list):
             return name, type(value).__name__, value
-        raise Error(f"`{name}` is {value!r}", "a setting is a bool, an int, a float, a str, or a list of one of these")
+        kinds = {type(element).__name__ for element in value} or {"str"}
+        kind = "float" if kinds == {"int", "float"} else " and ".join(kinds)
+        if kind not in ("str", "int", "float"):
+            raise Error(f"`{name}` is {value!r}", "a list is of str, of int, or of float")
+        return name, f"list of {kind}", tuple(value)
 
-    return tuple(one(name, value) for name, value in values.items())
+    return tuple(one(name, value) for name, value in flat(values))

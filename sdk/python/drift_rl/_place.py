@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import re
 import sys
 from pathlib import Path
 
 TORCH = "2.11.0"
+INSTALL_TORCH = f"pip install torch=={TORCH}"
 
 
 def prefix() -> Path:
@@ -29,15 +31,31 @@ def program() -> list[str]:
     return [str(prefix() / "bin" / "drift")]
 
 
+def need_torch() -> Path:
+    """The folder of the package torch, which is not imported. Raises drift.Error where it is missing or another one."""
+    from drift import Error
+
+    found = importlib.util.find_spec("torch")
+    if found is None or not found.submodule_search_locations:
+        raise Error("drift_rl needs the package torch: No module named 'torch'", INSTALL_TORCH)
+    folder = Path(os.path.realpath(found.submodule_search_locations[0]))
+    file = folder / "version.py"
+    said = re.search("__version__ = ['\"](.*?)['\"]", file.read_text("utf-8") if file.exists() else "")
+    version = said[1] if said else f"of an unknown version, {folder}"
+    if version.split("+")[0] != TORCH:
+        from . import __version__
+
+        raise Error(f"drift_rl {__version__} works with torch {TORCH}, and this is torch {version}", INSTALL_TORCH)
+    return folder
+
+
 def environment() -> dict[str, str]:
     """Of such a child: that of a wheel finds LibTorch in the package torch; components in Python have this Python."""
     own = dict(os.environ)
     own.setdefault("DRIFT_PYTHON", sys.executable)
-    if in_wheel() and not (prefix() / ".." / "torch" / "lib" / "libtorch_cpu.so").is_file():
-        found = importlib.util.find_spec("torch")
-        folders = found.submodule_search_locations if found else None
-        if folders:
-            libraries = os.path.join(os.path.realpath(folders[0]), "lib")
+    if in_wheel():
+        libraries = str(need_torch() / "lib")
+        if not (prefix() / ".." / "torch" / "lib" / "libtorch_cpu.so").is_file():
             own["LD_LIBRARY_PATH"] = ":".join(filter(None, [libraries, own.get("LD_LIBRARY_PATH")]))
     return own
 
@@ -57,6 +75,9 @@ def import_drift() -> None:
 
 def main() -> None:
     """The command `drift`: this process becomes the program."""
-    if in_wheel() and importlib.util.find_spec("torch") is None:
-        sys.exit(f"error: drift needs the package torch, which is not installed\n  = pip install torch=={TORCH}")
-    os.execve(program()[0], ["drift", *sys.argv[1:]], environment())
+    from drift import Error
+
+    try:
+        os.execve(program()[0], ["drift", *sys.argv[1:]], environment())
+    except Error as error:
+        sys.exit(f"error: {error}")

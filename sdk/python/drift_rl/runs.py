@@ -27,8 +27,8 @@ def flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any
         yield from flat(value, f"{before}{name}.") if isinstance(value, Mapping) else [(before + name, value)]
 
 
-def error_of(said: str, status: int) -> Error:
-    """What the program has said before it ended with this status."""
+def error_of(said: str, status: int = 1) -> Error:
+    """What the program says before it ends with this status."""
     text = said.partition("error: ")[2].rstrip() or f"drift has ended with status {status}"
     what, *hints = re.split(r"\n += ", text)
     return Error(what, "\n".join(hints))
@@ -53,8 +53,10 @@ class Run:
     def metrics(self) -> Any:
         """A row for each step and a column for each name of `drift reference metrics`; NaN where there is no value. A
         frame of pandas if that is installed, else a dict of NumPy arrays."""
-        import numpy
-
+        try:
+            import numpy
+        except ImportError:
+            raise Error("this Python has no NumPy, in whose arrays metrics are", "pip install numpy") from None
         rows = self._steps()[0]
         names = dict.fromkeys(name for row in rows for name in row)
         columns = {name: numpy.array([row.get(name, math.nan) for row in rows]) for name in names}
@@ -83,10 +85,14 @@ class Run:
         return [{**group, **one, "response": "".join(one["tokens"])} for group, one in asked]
 
     def checkpoint(self, name: str = "last") -> Path:
-        """The folder of a checkpoint: "last", "step-000050", or with train.keep_best "best"."""
+        """The folder of a checkpoint: "last", "step-000050", or with train.keep_best "best", once a step's
+        evaluation has surpassed that before the first one."""
         kept = {file.name: file for file in self.path.glob("checkpoints/*") if (file / "config.json").exists()}
         if name not in kept:
-            raise Error(f"{self.path} has no checkpoint `{name}`", f"it has: {', '.join(sorted(kept)) or 'none'}")
+            hint = f"it has: {', '.join(sorted(kept)) or 'none'}"
+            if name == "best":
+                hint += "; `best` needs train.keep_best, and a step that surpasses the evaluation before the first one"
+            raise Error(f"{self.path} has no checkpoint `{name}`", hint)
         return kept[name].resolve()
 
     def report(self) -> Path:
@@ -145,6 +151,8 @@ def compare(a: Side, b: Side) -> Comparison:
     them, such as a sweep's. Only seeds that both sides have make pairs."""
     both = [[side] if isinstance(side, (str, os.PathLike, Run)) else list(side) for side in (a, b)]
     sides = [[str(one.path if isinstance(one, Run) else one) for one in side] for side in both]
+    if not all(sides):
+        raise Error("there is nothing to compare: a side is empty", "a run, a list of runs, or a folder for each")
     with tempfile.TemporaryDirectory() as folder:
         if all(os.path.isfile(path) or os.path.exists(f"{path}/cells.csv") for side in sides for path in side):
             command = ["eval", "diff", *(path for side in sides for path in side)]

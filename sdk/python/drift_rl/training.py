@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import json
 import multiprocessing
@@ -20,19 +21,22 @@ from typing import Any, Callable, Mapping, Optional, Union
 
 from drift import Error
 
+from ._core import setting
 from ._place import environment, prefix, program
 from ._remote_reward import Function, answer
+from .rewards import Judge
 from .runs import PathLike, Run, error_of, flat
 
 Config = Union[PathLike, Mapping[str, Any]]
 OnStep = Callable[[dict[str, Any]], Any]
 
 
-def _toml(value: Any) -> str:
-    """What JSON writes of a setting is TOML, but for inf."""
-    if value is None:
-        raise Error("None is not a setting", "leave out the key")
-    return str(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False, default=os.fspath)
+def _toml(name: str, value: Any) -> str:
+    """What JSON writes of a setting is TOML, but for inf and DEL."""
+    value = setting(name, value)
+    if isinstance(value, list):
+        return f"[{', '.join(_toml(name, element) for element in value)}]"
+    return str(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _file(config: Config, folder: str) -> str:
@@ -41,12 +45,15 @@ def _file(config: Config, folder: str) -> str:
         extended = [one if one.startswith("drift:") else _file(one, folder) for one in config.get("extends", [])]
         settings = {**dict(flat(config)), "extends": extended, "paths_from": os.getcwd()}
         file = Path(folder, "config.toml")
-        file.write_text("".join(f"{key} = {_toml(value)}\n" for key, value in settings.items()), "utf-8")
+        file.write_text("".join(f"{key} = {_toml(key, value)}\n" for key, value in settings.items()), "utf-8")
         return str(file)
-    for file in (Path(config), prefix() / "share" / "drift" / "configs" / f"{config}.toml"):
+    shipped = prefix() / "share" / "drift" / "configs"
+    for file in (Path(config), shipped / f"{config}.toml"):
         if file.is_file():
             return str(file.absolute())
-    raise Error(f"there is no configuration `{config}`", 'a file, a dict, or the name of a shipped file: "quickstart"')
+    names = [str(file.relative_to(shipped))[:-5] for file in shipped.rglob("*.toml")]
+    near = difflib.get_close_matches(str(config), names, 1) or ["quickstart"]
+    raise Error(f"there is no configuration `{config}`", f'a file, a dict, or the name of a shipped file: "{near[0]}"')
 
 
 def _notebook_line() -> Optional[Callable[[str], None]]:
@@ -143,7 +150,7 @@ class _Training:
             self.line(f"step {self.step} of {self.steps}   reward {metrics['reward']:.3f}   {left}")
         try:
             go_on = self.on_step(metrics) if self.on_step and not self.stopped else None
-            if go_on is not None and not go_on:
+            if type(go_on).__name__ in ("bool", "bool_") and not go_on:  # NumPy's, too
                 self.stop()
         except BaseException as raised:
             self.stop(raised)
@@ -155,7 +162,7 @@ def train(
     *,
     out: Optional[PathLike] = None,
     overwrite: bool = False,
-    reward: Union[Function, Mapping[str, Any], None] = None,
+    reward: Union[Function, Judge, Mapping[str, Any], None] = None,
     **overrides: Any,
 ) -> Run:
     """Trains as `drift train` does, by that program, to the same numbers. Raises drift.Error.
@@ -166,8 +173,14 @@ def train(
     after the evaluation before the first one; training goes on meanwhile. If it returns False, the run ends after the
     step that it is at. What it raises ends the run likewise and is raised here. So does Ctrl-C. reward: a function of
     this process, reward(response, reference) -> a number from 0 to 1, of which 1 is solved. What it raises ends the run
-    with an error and is raised here.
+    with an error and is raised here. Or one of Drift's: drift_rl.reward("math"), or a dict of [reward].
     """
+    if on_step is not None and not callable(on_step):
+        raise Error(f"`on_step` is {on_step!r}", "a function of the metrics, a dict: def on_step(metrics): …")
+    if isinstance(reward, Judge):
+        overrides, reward = {**overrides, **reward.settings}, None
+    if not (reward is None or callable(reward) or isinstance(reward, Mapping)):
+        raise Error(f"`reward` is {reward!r}", 'a function, or one of Drift\'s: reward={"name": "sudoku"}')
     settings = dict(flat({**overrides, "reward": reward} if isinstance(reward, Mapping) else overrides))
     function = reward if callable(reward) else None
     if function is not None:
@@ -175,5 +188,5 @@ def train(
         settings.update({"reward.name": "python", "reward.file": f"{file}:RemoteReward"})
     options = ["--overwrite"] * overwrite + ([] if out is None else ["--out", os.fspath(out)])
     with tempfile.TemporaryDirectory(prefix="drift-") as folder:
-        changes = [f"--set={key}={_toml(value)}" for key, value in settings.items()]
+        changes = [f"--set={key}={_toml(key, value)}" for key, value in settings.items()]
         return _Training([_file(config, folder), *changes, *options], on_step, function).follow()
