@@ -179,8 +179,9 @@ def test_without_gradients(small):
 def test_what_does_not_fit_is_an_error_that_says_so(small):
     current, advantage, plan = small
     loss = drift_rl.loss("tracerl", beta=0.0)
-    with pytest.raises(drift_rl.Error, match=r"not \[F, L\] log-probabilities"):
-        loss(current.long(), advantage, plan)
+    for dtype in (torch.int64, torch.float16, torch.bfloat16):
+        with pytest.raises(drift_rl.Error, match=r"not \[F, L\] of float32 or float64"):
+            loss(current.to(dtype), advantage.to(dtype), plan)
     with pytest.raises(drift_rl.Error, match=r"`masked_FL` must be bool \[2, 2\].*, not bool \[2, 3\]"):
         loss(current[:, :2], advantage, plan)
     with pytest.raises(drift_rl.Error, match="`advantages` must be .* on cpu, not .* on meta"):
@@ -189,6 +190,7 @@ def test_what_does_not_fit_is_an_error_that_says_so(small):
         loss(current, advantage, plan, old=current.detach().double())
     with pytest.raises(drift_rl.Error, match=r"`valid` must be bool \[2, 3\]"):
         loss(current, advantage, plan, valid=torch.ones(2, 2) > 0)
+    assert drift_rl.loss("tracerl", beta=0.1).needs == ("old", "reference")
     with pytest.raises(drift_rl.Error, match="needs `reference`"):
         drift_rl.loss("tracerl", beta=0.1)(current, advantage, plan)
 

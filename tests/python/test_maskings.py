@@ -95,3 +95,9 @@ def test_lists_arrays_and_types():
         strategy.plan([[5.0, 6.0]], [[0, 1]])
     with pytest.raises(drift_rl.Error, match=r"`steps` has the shape \[1, 3\], not \[1, 4\]"):
         strategy.plan([[5, 6, 7, 8]], [[0, 1, 2]])
+    with pytest.raises(drift_rl.Error, match="`steps` has a number that torch.int32 cannot hold"):
+        strategy.plan([[5, 6]], [[0, 2**32]])
+    with pytest.raises(drift_rl.Error, match="`step` is 0 and `inner_iteration` is 1"):
+        strategy.plan([[5, 6]], [[0, 1]], step=0)
+    with pytest.raises(drift_rl.Error, match="`logprobs` has a NaN"):
+        strategy.plan([[5, 6]], [[0, 1]], logprobs=[[-1.0, float("nan")]])

@@ -1,6 +1,7 @@
 """linear_log_softmax(), advantages() and reward()."""
 
 import json
+import math
 
 import drift_rl
 import pytest
@@ -46,6 +47,16 @@ def test_the_head_without_gradients_and_its_mistakes():
         drift_rl.linear_log_softmax(hidden, head, torch.tensor([1, 7]))
     with pytest.raises(drift_rl.Error, match="`head` is .* on meta"):
         drift_rl.linear_log_softmax(hidden, head.to("meta"), torch.tensor([1, 2]))
+    for dtype in (torch.int64, torch.complex64):
+        with pytest.raises(drift_rl.Error, match=f"`hidden` is of {dtype}"):
+            drift_rl.linear_log_softmax(hidden.to(dtype), head.to(dtype), torch.tensor([1, 2]))
+
+
+def test_the_head_has_no_second_derivative():
+    hidden, head = torch.randn(2, 4, requires_grad=True), torch.randn(7, 4)
+    value = drift_rl.linear_log_softmax(hidden, head, torch.tensor([1, 2])).sum() + (hidden**3).sum()
+    with pytest.raises(drift_rl.Error, match="no second derivative"):
+        torch.autograd.grad(value, hidden, create_graph=True)
 
 
 def test_advantages():
@@ -61,6 +72,9 @@ def test_advantages():
         drift_rl.advantages(rewards, [1, 2, 1, 2, 1, 2, 1, 2])
     with pytest.raises(drift_rl.Error, match="`baseline`"):
         drift_rl.advantages(rewards, 4, baseline="median")
+    for value in (math.nan, math.inf):
+        with pytest.raises(drift_rl.Error, match=f"`rewards` has {value}"):
+            drift_rl.advantages([value, 0.0], 2)
 
 
 def test_rewards_are_those_of_the_program(drift, json_lines, tmp_path):
@@ -87,8 +101,18 @@ def test_code_runs_in_its_sandbox():
     assert good.solved and not bad.solved
 
 
-def test_a_reward_that_is_not_there():
-    with pytest.raises(drift_rl.Error, match="maht"):
+def test_rewards_of_a_run():
+    """As run.config["reward"] has them: their values are summed with weights."""
+    judge = drift_rl.reward(name="math", weight=2.0, added={"boxed": {"name": "format", "weight": 0.5}})
+    score, plain = judge([r"\boxed{1}", "1"], ["1", "1"])
+    assert score.value >= 2 and score.solved and not plain.solved
+
+
+def test_mistakes_are_errors_with_hints():
+    with pytest.raises(drift_rl.Error, match="^unknown reward `maht`") as raised:
         drift_rl.reward("maht")
+    assert raised.value.hint.startswith("rewards: code, ") and not raised.value.hint.endswith("\n")
+    with pytest.raises(drift_rl.Error, match="are lists of texts"):
+        drift_rl.reward("math")("12", "12")
     with pytest.raises(drift_rl.Error, match="2 responses and 1 references"):
         drift_rl.reward("math")(["a", "b"], ["c"])

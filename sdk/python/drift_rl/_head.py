@@ -20,8 +20,9 @@ class _LinearLogSoftmax(torch.autograd.Function):
         return logprob_N
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(context: Any, gradient_N: Tensor) -> tuple[Any, Any, None]:
+        if torch.is_grad_enabled():  # by create_graph
+            raise Error("linear_log_softmax has no second derivative", "differentiate without create_graph=True")
         inputs = context.saved_tensors
         # The logits become their gradient: a second backward through the same graph makes them again.
         logits = context.logits or _core.call("forward_head", *inputs, True)[1]
@@ -32,6 +33,8 @@ class _LinearLogSoftmax(torch.autograd.Function):
 
 
 def apply(hidden: Tensor, head: Tensor, targets: Tensor) -> Tensor:
+    if not hidden.dtype.is_floating_point:
+        raise Error(f"`hidden` is of {hidden.dtype}", "hidden states are of float32, float64, bfloat16 or float16")
     _core.check("head", head, hidden, (head.shape[0], hidden.shape[-1]))
     if hidden.shape[:-1] != targets.shape or targets.dtype != torch.int64 or targets.device != hidden.device:
         found = f"{list(targets.shape)} of {targets.dtype} on {targets.device}"

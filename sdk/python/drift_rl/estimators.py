@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _as_tensor(name: str, values: Any, dtype: Any, *shape: Optional[int]) -> "Tensor":
-    """On the CPU and contiguous; of a list, too. Whole numbers become others of any size, and nothing else does."""
+    """On the CPU and contiguous; of a list, too. Whole numbers become others that hold them, and nothing else does."""
     import torch
 
     tensor = torch.as_tensor(values)
@@ -28,7 +28,10 @@ def _as_tensor(name: str, values: Any, dtype: Any, *shape: Optional[int]) -> "Te
     if tensor.dim() != len(shape) or any(size not in (None, own) for size, own in zip(shape, tensor.shape)):
         expected = ", ".join("?" if size is None else str(size) for size in shape)
         raise Error(f"`{name}` has the shape {list(tensor.shape)}, not [{expected}]")
-    return tensor.detach().to("cpu", dtype).contiguous()
+    made = tensor.detach().to("cpu", dtype).contiguous()
+    if tensor.dtype != dtype and not torch.equal(made.to(tensor), tensor):
+        raise Error(f"`{name}` has a number that {dtype} cannot hold")
+    return made
 
 
 class MaskingStrategy:
@@ -70,6 +73,8 @@ class MaskingStrategy:
         """
         import torch
 
+        if step < 1 or inner_iteration < 1:
+            raise Error(f"`step` is {step} and `inner_iteration` is {inner_iteration}", "both count from 1")
         tokens = _as_tensor("tokens", tokens, torch.int64, None, None)
         responses, length = tokens.shape
         steps = _as_tensor("steps", steps, torch.int32, responses, length)
@@ -80,6 +85,9 @@ class MaskingStrategy:
         prompt_mask = torch.ones_like(prompts) > 0 if prompt_mask is None else prompt_mask
         groups = torch.zeros(responses).long() if groups is None else groups
         logprobs = torch.zeros(responses, length) if logprobs is None else logprobs
+        logprobs = _as_tensor("logprobs", logprobs, torch.float32, responses, length)
+        if logprobs.isnan().any():
+            raise Error("`logprobs` has a NaN", "0 where no token was committed")
         numbers = torch.arange(responses) if response_numbers is None else response_numbers
         trajectories = (
             prompts,
@@ -88,7 +96,7 @@ class MaskingStrategy:
             tokens,
             _as_tensor("valid", valid, torch.bool, responses, length),
             steps,
-            _as_tensor("logprobs", logprobs, torch.float32, responses, length),
+            logprobs,
             steps.amax(1).long() + 1,
         )
         drawn = _core.call(
@@ -116,9 +124,9 @@ class LossEstimator:
         coupling, *needs = _core.call("loss_facts", self._made)
         self.coupling: str = ("view", "response", "batch")[coupling]
         """Which views belong together in one call: each is alone, those of a response, or those of the whole batch."""
-        names = ("old", "reference", "entropy", "token_weights")
+        names = ("old", "reference", "entropy")
         self.needs: tuple[str, ...] = tuple(name for name, needed in zip(names, needs) if needed)
-        """What the loss reads besides current_FL, of "old", "reference", "entropy" and "token_weights"."""
+        """What the loss reads besides current_FL, of "old", "reference" and "entropy"."""
         self._required = [name for name in self.needs if name in ("reference", "entropy")]
         self._reported: Any = None
 
@@ -152,10 +160,12 @@ class LossEstimator:
         [B, L] bool: positions that count; without it all. responses, group_size, optimizer_steps: of the rollout;
         without the first two B, and all of one group. Tensors are on the device of current_FL and of its type.
         """
-        if current_FL.dim() != 2 or not current_FL.dtype.is_floating_point or advantages.dim() != 1:
+        import torch
+
+        if current_FL.dim() != 2 or current_FL.dtype not in (torch.float32, torch.float64) or advantages.dim() != 1:
             found = f"{list(current_FL.shape)} of {current_FL.dtype} and {list(advantages.shape)}"
             raise Error(
-                f"`current_FL` and `advantages` are {found}, not [F, L] log-probabilities and [B] advantages",
+                f"`current_FL` and `advantages` are {found}, not [F, L] of float32 or float64 and [B]",
                 "a row of current_FL for each view of the plan: plan.response_F says of which response",
             )
         given = {"old": old, "reference": reference, "entropy": entropy, "reference_entropy": reference_entropy}
@@ -194,6 +204,8 @@ def advantages(rewards: Any, groups: Union[int, Sequence[int], "Tensor"], **sett
     if not rewards_B.dtype.is_floating_point:
         rewards_B = rewards_B.float()
     rewards_B = _as_tensor("rewards", rewards_B, rewards_B.dtype, None)
+    if not rewards_B.isfinite().all():
+        raise Error(f"`rewards` has {rewards_B[~rewards_B.isfinite()][0].item()}", "leave out what was not judged")
     if not isinstance(groups, int):
         number_B = _as_tensor("groups", groups, torch.int64, len(rewards_B))
         sizes = torch.unique_consecutive(number_B, return_counts=True)[1]
