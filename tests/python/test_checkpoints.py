@@ -2,14 +2,18 @@
 
 import gc
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 import threading
+import types
 
 import drift_rl
 import pytest
 import torch
+from drift_rl import _core
 
 PROMPT = "<|startoftext|>0040\n4301\n0004\n1400<|sep|>"
 
@@ -44,8 +48,9 @@ def test_writes_what_the_program_writes(folder, source, program_writes):
         assert made.texts[b] == record["text"] and int(made.forwards_B[b]) == record["forwards"]
     assert "<span" in made._repr_html_()
     ids = own.tokenizer.encode(PROMPT)
-    again = own.generate([ids, ids], rollout="block", seed=5, first=2, **settings)
-    assert torch.equal(again.tokens_BL, made.tokens_BL[1:])
+    for prompts in ([ids, ids], torch.tensor([ids, ids])):
+        again = own.generate(prompts, rollout="block", seed=5, first=2, **settings)
+        assert torch.equal(again.tokens_BL, made.tokens_BL[1:])
 
 
 @pytest.mark.parametrize("folder", ["assets/sudoku-llada", "assets/sudoku-dream"])
@@ -106,6 +111,20 @@ def test_a_module_of_torch_is_decoded_with_the_draws_of_a_step():
     assert torch.equal(first, again) and not torch.equal(first, second) and not torch.equal(first, none)
 
 
+def test_the_mask_is_for_those_who_name_it():
+    """A second parameter of another name and with a default is no mask, and *arguments are none."""
+    uniform = lambda tokens: torch.zeros(*tokens.shape, 12)
+    settings = {"mask_id": 11, "vocabulary_size": 12, "length": 4, "steps": 4, "block": 4}
+    expected = drift_rl.rollout(uniform, [[1, 2]], **settings).tokens_BL
+    for forward in (
+        lambda tokens, scale=1.0: scale * uniform(tokens),
+        lambda *tokens, **others: uniform(*tokens, **others),
+        lambda tokens, scale=1.0, mask=False: scale * uniform(tokens) if mask is None else None,
+        lambda tokens, padding: uniform(tokens) if padding is None else None,
+    ):
+        assert torch.equal(drift_rl.rollout(forward, torch.tensor([[1, 2]]), **settings).tokens_BL, expected)
+
+
 def test_what_a_function_raises_is_raised():
     def forward(tokens):
         raise ZeroDivisionError("mine")
@@ -114,6 +133,9 @@ def test_what_a_function_raises_is_raised():
         drift_rl.rollout(forward, [[1]], mask_id=3, vocabulary_size=4, length=4, steps=4, block=4)
     with pytest.raises(drift_rl.Error, match=r"not logits \[1, 5, 4\]"):
         drift_rl.rollout(lambda tokens: tokens, [[1]], mask_id=3, vocabulary_size=4, length=4, steps=4, block=4)
+    output = types.SimpleNamespace(logits=torch.zeros(1, 5, 4))
+    with pytest.raises(drift_rl.Error, match=r"must return logits, a tensor \[B, S, V\], .*\n  = return its .logits"):
+        drift_rl.rollout(lambda tokens: output, [[1]], mask_id=3, vocabulary_size=4, length=4, steps=4, block=4)
     with pytest.raises(drift_rl.Error, match="takes no mask"):
         drift_rl.rollout(lambda tokens: tokens, [[1], [1, 2]], mask_id=3, vocabulary_size=4, length=4, steps=4, block=4)
 
@@ -124,8 +146,9 @@ def test_mistakes_are_errors_with_hints(model, source):
     assert raised.value.hint
     with pytest.raises(drift_rl.Error, match="say how to decode"):
         model.generate(PROMPT)
-    with pytest.raises(drift_rl.Error, match="lenght"):
+    with pytest.raises(drift_rl.Error, match="^unknown parameter `lenght`") as raised:
         model.generate(PROMPT, **SETTINGS, lenght=3)
+    assert raised.value.hint.startswith("parameters of `block`: length")
     with pytest.raises(drift_rl.Error, match="not int64"):
         model.logits(torch.zeros(1, 4))
     with pytest.raises(drift_rl.Error, match="outside the vocabulary"):
@@ -213,6 +236,24 @@ except KeyboardInterrupt:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.stdout == "interrupted after True 4\n", done.stderr
+
+
+def test_an_interrupt_waits_only_for_what_can_be_cancelled(monkeypatch):
+    """Work without `cancel` goes on; other work is cancelled until it ends: it may not listen from its beginning."""
+    end, asked = threading.Event(), []
+    cancel = lambda: asked.append(1) or len(asked) == 3 and end.set()
+
+    def work(name):
+        os.kill(os.getpid(), signal.SIGINT)
+        end.wait(60)
+
+    monkeypatch.setattr(_core, "call", work)
+    with pytest.raises(KeyboardInterrupt):
+        _core.interruptible("without cancel")
+    assert not end.is_set()
+    with pytest.raises(KeyboardInterrupt):
+        _core.interruptible("with it", cancel=cancel)
+    assert len(asked) == 3
 
 
 TRACES = ["llada_gen_pure_b1", "llada_gen_semi_b1", "fast_llada_none_fixed", "fast_llada_none_thr"]

@@ -9,7 +9,10 @@ SOURCES = Path(os.environ["DRIFT_SOURCE_DIR"]) / "sdk" / "python"
 STRICT = ["--strict", "--no-warn-return-any", "--allow-untyped-calls"]  # torch's own types are full of Any
 
 SCRIPT = """
+from typing import Optional
+
 import drift_rl
+import torch
 from torch import Tensor
 
 model: drift_rl.Checkpoint = drift_rl.load("run/checkpoints/last", device="cpu", dtype="bfloat16")
@@ -19,6 +22,11 @@ loss = drift_rl.loss("rldf", beta=0.0)
 advantages: Tensor = drift_rl.advantages([1.0, 0.0, 1.0, 1.0], 2)
 scored: Tensor = loss(model.logprobs(made.tokens_BL, plan.masked_FL), advantages, plan)
 scores: list[drift_rl.Score] = drift_rl.reward("math")(made.texts, ["1"] * 4)
+def forward(tokens: Tensor, mask: Optional[Tensor]) -> Tensor:
+    return model.logits(tokens, mask)
+for function in (forward, model.logits, torch.nn.Linear(2, 2)):
+    made = drift_rl.rollout(function, torch.tensor([[1, 2]]), mask_id=3, vocabulary_size=4)
+drift_rl.rollout(lambda tokens: tokens, [[1, 2]], mask_id=3, vocabulary_size=4)
 try:
     run: drift_rl.Run = drift_rl.train("quickstart", train={"steps": 2})
 except drift_rl.Error as error:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from .component import Component
 from .random import RandomStream
 
-Tensor = Any  # torch.Tensor; this module does not import torch
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass
@@ -70,7 +71,7 @@ class LossInput:
     reference_FL: Optional[Tensor] = None  # of the reference policy; None unless needed
     entropy_FL: Optional[Tensor] = None  # of the predicted distribution, differentiable; None unless needed
     reference_entropy_FL: Optional[Tensor] = None  # None unless both are needed
-    advantage_B: Tensor = None  # float32, of all responses; plan.response_F indexes it
+    advantage_B: Tensor = None  # type: ignore[assignment]  # float32, of all responses; plan.response_F indexes it
     valid_BL: Optional[Tensor] = None  # bool, of all responses
     scored_B: Optional[Tensor] = None  # int64, of all responses: positions that at least one view of the plan scores
     advantage_BL: Optional[Tensor] = None  # float32, of all responses and tokens; None: advantages are per response

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import inspect
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union, cast
@@ -12,10 +13,18 @@ from drift import Error, Trajectories
 from . import _core
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from torch import Tensor
+    from torch import device as Device
 
 Prompt = Union[str, Sequence[int]]
-Forward = Callable[["Tensor"], "Tensor"]
+Ids = Union["Tensor", "NDArray[Any]"]  # [B, P]
+Forward = Union[Callable[["Tensor"], "Tensor"], Callable[["Tensor", Optional["Tensor"]], "Tensor"]]
+
+
+def _listed(prompts: Any) -> Any:
+    """Of prompts as a tensor or an array, the lists of ids."""
+    return prompts.tolist() if hasattr(prompts, "tolist") else prompts
 
 
 @dataclass(repr=False)
@@ -86,22 +95,22 @@ class Checkpoint:
 
     def generate(
         self,
-        prompts: Union[Prompt, Sequence[Prompt]],
+        prompts: Union[Prompt, Sequence[Prompt], Ids],
         *,
         samples: int = 1,
         first: int = 1,
         raw: bool = False,
         **settings: Any,
     ) -> Responses:
-        """Responses to prompts, each a text or a list of token ids, all written together.
+        """Responses to prompts, each a text or a list of token ids, all written together. Ids may be a tensor, too.
 
         samples: responses to each prompt. first: number of the first response, from which its draws follow. raw: texts
         are all that the model reads; without it they get the words and marks of the run. settings: of the rollout, as
         [rollout] has them: length=64, steps=32, temperature=0.5, …; `rollout` is its name, `seed` that of its draws;
         other keys in full: **{"prompt.format": "chat"}. What is left out is as in the run that made the checkpoint.
         """
-        one = isinstance(prompts, str) or (len(prompts) > 0 and isinstance(prompts[0], int))
-        several = cast("Sequence[Prompt]", [prompts] if one else prompts)
+        given = prompts if isinstance(prompts, str) else [_listed(prompt) for prompt in _listed(prompts)]
+        several = [given] if isinstance(given, str) or (given and isinstance(given[0], int)) else given
         if not several:
             raise Error("there is no prompt")
         names = {"rollout": "rollout.name", "seed": "run.seed"}
@@ -123,8 +132,8 @@ class Checkpoint:
         return made
 
     def logits(self, tokens: "Tensor", mask: Optional["Tensor"] = None) -> "Tensor":
-        """Logits [B, S, V] of the token at each place of `tokens` [B, S], without gradients, on the model's device. 0 at
-        the first place where a model predicts the next token. mask [B, S] bool: false is padding, on the left."""
+        """Logits [B, S, V] of the token at each place of `tokens` [B, S], without gradients, on the model's device. 0
+        at the first place where a model predicts the next token. mask [B, S] bool: false is padding, on the left."""
         import torch
 
         place = torch.ones_like(tokens, dtype=torch.bool)
@@ -169,9 +178,11 @@ class Checkpoint:
         return f"<drift_rl.Checkpoint {self.family}, vocabulary {self.vocabulary_size}, on {self.device}>"
 
 
-def load(checkpoint: Union[str, os.PathLike[str]], device: Optional[str] = None, **settings: Any) -> Checkpoint:
+def load(
+    checkpoint: Union[str, os.PathLike[str]], device: Union[str, "Device", None] = None, **settings: Any
+) -> Checkpoint:
     """Opens the folder of a checkpoint. device: "cpu" or "cuda". settings: of [model], as dtype="bfloat16"; other keys
-    in full."""
+    in full. Ctrl-C ends the wait for this and for forwards, which go on unobserved."""
     keys = {key if "." in key else f"model.{key}": value for key, value in settings.items()}
     if device is not None:
         keys["run.device"] = device
@@ -180,7 +191,7 @@ def load(checkpoint: Union[str, os.PathLike[str]], device: Optional[str] = None,
 
 def rollout(
     forward: Forward,
-    prompts: Sequence[Sequence[int]],
+    prompts: Union[Sequence[Sequence[int]], Ids],
     *,
     mask_id: int,
     vocabulary_size: int,
@@ -192,30 +203,36 @@ def rollout(
     seed: int = 1,
     step: int = 0,
     name: str = "block",
-    device: str = "cpu",
+    device: Union[str, "Device"] = "cpu",
     **settings: Any,
 ) -> Responses:
     """Writes responses with a decoder of Drift, by a function of one's own.
 
     forward(tokens [B, S] int64, mask [B, S] bool) -> logits [B, S, V]: of the token at each place, of prompt and
-    response with the mask token where nothing is committed. mask is None without padding, which is on the left; a
-    function of one argument gets tokens alone, and then all prompts must be of one length. prompts: token ids of each.
+    response with the mask token where nothing is committed. mask is None without padding, which is on the left. It is
+    given to a function that has a parameter named `mask`, or two parameters without defaults; another one gets tokens
+    alone, and then all prompts must be of one length. prompts: token ids of each, or a tensor [B, P].
     forbidden_ids: ranges [first, end) that are never written, besides the mask. samples, first, seed: as for
     Checkpoint.generate. step: with it the draws are those of that step, from 1, of a run with this seed. name,
     settings: the rollout, as [rollout] has it: length=64, steps=32, … device: that of the function's tensors. What
     `forward` raises is raised here.
-    """
-    import inspect
 
+    Blocks of `block` positions are counted from the response's start. Where prompts of a model with block attention are
+    no multiples of its block, only load(…).generate decodes as the model was trained.
+    """
     _core.need_torch()
     import torch
 
+    prompts = [_listed(prompt) for prompt in _listed(prompts)]
     if not prompts or any(len(prompt) == 0 for prompt in prompts):
         raise Error("there is no prompt, or an empty one")
     longest = max(map(len, prompts))
     ragged = any(len(prompt) != longest for prompt in prompts)
-    takes_mask = len(inspect.signature(getattr(forward, "forward", forward)).parameters) > 1  # of a module, its method
-    if ragged and not takes_mask:
+    parameters = inspect.signature(getattr(forward, "forward", forward)).parameters  # of a module, its method
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [one for one in parameters.values() if one.kind in positional and one.default is one.empty]
+    two, named, asked = len(needed) == 2, "mask" in parameters, cast("Any", forward)
+    if ragged and not (two or named):
         raise Error("prompts differ in length, and `forward` takes no mask", "def forward(tokens, mask): …")
     tokens = torch.tensor([[pad_id] * (longest - len(prompt)) + list(prompt) for prompt in prompts])
     mask = torch.tensor([[False] * (longest - len(prompt)) + [True] * len(prompt) for prompt in prompts])
@@ -224,7 +241,11 @@ def rollout(
 
     def checked(tokens_BS: "Tensor", mask_BS: Optional["Tensor"]) -> "Tensor":
         try:
-            logits = forward(tokens_BS, mask_BS) if takes_mask else forward(tokens_BS)  # type: ignore[call-arg]
+            given = (tokens_BS, mask_BS) if two else (tokens_BS,)
+            logits = asked(*given, mask=mask_BS) if named and not two else asked(*given)
+            if not isinstance(logits, torch.Tensor):
+                hint = "return its .logits" if hasattr(logits, "logits") else ""
+                raise Error(f"`forward` must return logits, a tensor [B, S, V], not {type(logits).__name__}", hint)
             expected = (*tokens_BS.shape, vocabulary_size)
             if tuple(logits.shape) != expected or not logits.dtype.is_floating_point:
                 raise Error(f"forward() gives {list(logits.shape)} of {logits.dtype}, not logits {list(expected)}")
@@ -241,7 +262,7 @@ def rollout(
             decoder,
             checked,
             traits,
-            device,
+            str(device),
             tuple(repeated),
             (seed, first - 1, step),
             cancel=lambda: _core.call("cancel_rollout", decoder),
