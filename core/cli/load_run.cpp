@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
+#include <mutex>
 #include <set>
 #include <variant>
 
@@ -149,6 +150,9 @@ fs::path program_path() {
 }
 
 std::unique_ptr<Plugins> load_plugins(const std::vector<fs::path>& configured_paths, ForeignFiles foreign) {
+  // Python may ask in several threads at once, and a plugin's registration need not expect that.
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
   auto plugins = std::make_unique<Plugins>();
   if (foreign == ForeignFiles::kTriedFirst)
     plugins->loader.set_gate([](const fs::path& file) { try_loading(file, program_path()); });

@@ -72,6 +72,9 @@ def test_advantages():
         drift_rl.advantages(rewards, [1, 2, 1, 2, 1, 2, 1, 2])
     with pytest.raises(drift_rl.Error, match="`baseline`"):
         drift_rl.advantages(rewards, 4, baseline="median")
+    with pytest.raises(drift_rl.Error, match="has no parameter `stdd`") as raised:
+        drift_rl.advantages(rewards, 4, stdd="none")
+    assert "std" in raised.value.hint
     for value in (math.nan, math.inf):
         with pytest.raises(drift_rl.Error, match=f"`rewards` has {value}"):
             drift_rl.advantages([value, 0.0], 2)

@@ -86,6 +86,7 @@ Object decode(const Object& given) {
 /// → (trajectories, texts).
 Object generate(const Object& given) {
   Checkpoint& checkpoint = checkpoint_in(given[0]);
+  checkpoint.cancelled = false;
   const auto overrides = overrides_in(given[1]);
   std::vector<PromptSource> sources;
   for (const Object& prompt : given[2].items()) {
@@ -115,7 +116,6 @@ Object generate(const Object& given) {
       for (AskedPrompt& asked : read_prompts(source, run, prompts, length)) ids.push_back(std::move(asked.token_ids));
     }
     const ModelPolicy policy(*checkpoint.model);
-    checkpoint.cancelled = false;
     input.policy = &policy;
     input.prompts = padded_prompts(ids, samples, checkpoint.shapes.traits().pad_id);
     input.random = RandomStream(run.seed(), "generate");

@@ -146,7 +146,9 @@ Object draw_plan(const Object& given) {
 /// (rewards, group size, settings of [advantage]) → advantages.
 Object compute_advantages(const Object& given) {
   const auto declared = declared_keys<AdvantageSettings>();
-  const auto settings = settings_from<AdvantageSettings>(Parameters(declared, values_in(given[2])));
+  const auto values = values_in(given[2]);
+  require_declared(values, declared, "[advantage]");
+  const auto settings = settings_from<AdvantageSettings>(Parameters(declared, values));
   return wrapped(advantages(unwrapped(given[0]), given[1].integer(), settings));
 }
 

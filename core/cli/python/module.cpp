@@ -72,15 +72,19 @@ std::vector<ConfigOverride> overrides_in(const Object& items) {
   return overrides;
 }
 
+void require_declared(const std::map<std::string, Parameter::Value>& values, const std::vector<Parameter>& declared,
+                      const std::string& owner) {
+  std::vector<std::string> names;
+  for (const Parameter& parameter : declared) names.push_back(parameter.name);
+  for (const auto& [name, value] : values) require_known(owner + " has no parameter", name, names, "parameters");
+}
+
 ComponentEntry entry_of(ComponentKind kind, const std::string& name,
                         const std::map<std::string, Parameter::Value>& values) {
   const std::string kind_text(kind_name(kind));
   const Registry& registry = installed().plugins->registry;
   ComponentEntry entry = with_declaration(known_component(registry, kind, name, kind_text + " components"), values);
-  std::vector<std::string> names;
-  for (const Parameter& parameter : entry.params) names.push_back(parameter.name);
-  for (const auto& [parameter, value] : values)
-    require_known(kind_text + " `" + name + "` has no parameter", parameter, names, "parameters");
+  require_declared(values, entry.params, kind_text + " `" + name + "`");
   return entry;
 }
 

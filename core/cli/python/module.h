@@ -63,6 +63,10 @@ std::map<std::string, Parameter::Value> values_in(const Object& items);
 /// The same as `--set KEY=VALUE` would have them.
 std::vector<ConfigOverride> overrides_in(const Object& items);
 
+/// @throws Error naming the nearest parameter if there is none of a value's name
+void require_declared(const std::map<std::string, Parameter::Value>& values, const std::vector<Parameter>& declared,
+                      const std::string& owner);
+
 /// The component that is called `name`, which takes these values.
 /// @throws Error naming the nearest name, of the component or of a parameter
 ComponentEntry entry_of(ComponentKind kind, const std::string& name,
