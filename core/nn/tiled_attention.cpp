@@ -10,6 +10,7 @@
 #include <ATen/ops/_softmax_backward_data.h>
 #include <ATen/ops/baddbmm.h>
 #include <ATen/ops/bmm.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
@@ -19,6 +20,7 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 namespace drift::nn {
 namespace {
@@ -41,14 +43,15 @@ at::Tensor grouped(const at::Tensor& x, std::int64_t key_heads, at::ScalarType t
 
 /// Of x [B, G, N, D] a part [R * G, n, D].
 at::Tensor part(const at::Tensor& x, const PlaceRange& rows, std::int64_t first, std::int64_t count) {
-  const auto some = x.narrow(0, rows.first, rows.end - rows.first).narrow(2, first, count).flatten(0, 1);
-  // oneDNN copies a single matrix, turned, if it comes with the distance to a next one that is not n * D.
-  return some.size(0) == 1 ? some.squeeze(0).unsqueeze(0) : some;
+  return x.narrow(0, rows.first, rows.end - rows.first).narrow(2, first, count).flatten(0, 1);
 }
 
 at::Tensor part(const at::Tensor& x, const PlaceRange& rows, const PlaceRange& keys) {
   return part(x, rows, keys.first, keys.end - keys.first);
 }
+
+/// oneDNN, which multiplies bfloat16 on the CPU, copies what is not contiguous, turned matrices slowly.
+bool is_of_onednn(const at::Tensor& x) { return x.is_cpu() && x.scalar_type() == at::kBFloat16; }
 
 /// The products of a tile. Keys and values [B, G, S, D], contiguous.
 class TileProducts {
@@ -57,10 +60,18 @@ class TileProducts {
                std::int64_t queries_a_place)
       : tile_(tile),
         rows_(rows),
+        ranges_(tile.keys),
+        rows_of_keys_(rows),
         k_(k),
         v_(v),
         queries_a_place_(queries_a_place),
-        scale_(1.0 / std::sqrt(static_cast<double>(k.size(3)))) {}
+        scale_(1.0 / std::sqrt(static_cast<double>(k.size(3)))) {
+    if (!is_of_onednn(k)) return;
+    k_ = seen(k);
+    v_ = seen(v);
+    ranges_ = {{0, tile.columns}};
+    rows_of_keys_ = {0, rows.end - rows.first};
+  }
 
   at::Tensor queries_of(const at::Tensor& x) const {
     return part(x, rows_, tile_.queries.first * queries_a_place_, count());
@@ -94,11 +105,20 @@ class TileProducts {
  private:
   std::int64_t count() const { return (tile_.queries.end - tile_.queries.first) * queries_a_place_; }
 
-  /// each(range, columns): the columns of a range of keys, among all.
+  /// A copy of the keys or values that the tile's queries see.
+  at::Tensor seen(const at::Tensor& x) const {
+    std::vector<at::Tensor> parts;
+    for (const PlaceRange& range : tile_.keys)
+      parts.push_back(
+          x.narrow(0, rows_.first, rows_.end - rows_.first).narrow(2, range.first, range.end - range.first));
+    return at::cat(parts, 2);
+  }
+
+  /// each(range, column, columns): the columns of each of these ranges of keys, among all.
   template <class Each>
-  void for_each_range(const Each& each) const {
+  static void for_each_range(const std::vector<PlaceRange>& ranges, const Each& each) {
     std::int64_t column = 0;
-    for (const PlaceRange& range : tile_.keys) {
+    for (const PlaceRange& range : ranges) {
       each(range, column, range.end - range.first);
       column += range.end - range.first;
     }
@@ -108,8 +128,8 @@ class TileProducts {
   at::Tensor times(const at::Tensor& x, const at::Tensor& keys, const at::Tensor& memory, double scale) const {
     constexpr std::int64_t kFewKeys = 256;  // a batch of small products is faster in memory of its own
     auto all = memory.narrow(0, 0, x.size(0) * count() * tile_.columns).view({x.size(0), count(), tile_.columns});
-    for_each_range([&](const PlaceRange& range, std::int64_t column, std::int64_t columns) {
-      const auto turned = part(keys, rows_, range).transpose(1, 2);
+    for_each_range(ranges_, [&](const PlaceRange& range, std::int64_t column, std::int64_t columns) {
+      const auto turned = part(keys, rows_of_keys_, range).transpose(1, 2);
       auto own = all.narrow(2, column, columns);
       if (x.size(0) == 1 || columns == tile_.columns || columns > kFewKeys) {
         at::baddbmm_out(own, own, x, turned, /*beta=*/0, scale);
@@ -124,8 +144,8 @@ class TileProducts {
   at::Tensor combined(const at::Tensor& weights, const at::Tensor& x, double scale) const {
     at::Tensor sum = at::empty({weights.size(0), count(), x.size(3)}, x.options());
     double kept = 0;
-    for_each_range([&](const PlaceRange& range, std::int64_t column, std::int64_t columns) {
-      at::baddbmm_out(sum, sum, weights.narrow(2, column, columns), part(x, rows_, range), kept, scale);
+    for_each_range(ranges_, [&](const PlaceRange& range, std::int64_t column, std::int64_t columns) {
+      at::baddbmm_out(sum, sum, weights.narrow(2, column, columns), part(x, rows_of_keys_, range), kept, scale);
       kept = 1;
     });
     return sum;
@@ -133,7 +153,7 @@ class TileProducts {
 
   /// Each range of `sum` gets scale * weights^T x.
   void add_to(const at::Tensor& sum, const at::Tensor& weights, const at::Tensor& x, double scale) const {
-    for_each_range([&](const PlaceRange& range, std::int64_t column, std::int64_t columns) {
+    for_each_range(tile_.keys, [&](const PlaceRange& range, std::int64_t column, std::int64_t columns) {
       auto own = part(sum, rows_, range);
       const auto turned = weights.narrow(2, column, columns).transpose(1, 2);
       if (own.scalar_type() == x.scalar_type()) {
@@ -145,8 +165,10 @@ class TileProducts {
   }
 
   const AttentionTile& tile_;
-  PlaceRange rows_;  // of k and v
-  const at::Tensor &k_, &v_;
+  PlaceRange rows_;
+  std::vector<PlaceRange> ranges_;  // of keys, in k_ and v_, which have these rows
+  PlaceRange rows_of_keys_;
+  at::Tensor k_, v_;
   std::int64_t queries_a_place_;
   double scale_;
 };
@@ -189,7 +211,7 @@ void run_tiles(const AttentionTiles& tiles, const Operands& x, const PlaceRange&
 bool has_a_thread_a_head(const AttentionTiles& tiles, const Operands& x) {
   constexpr std::int64_t kLargeProduct = 1 << 19;
   const std::int64_t heads = x.q.size(0) * x.q.size(1);
-  if (!x.q.is_cpu() || heads == 1 || 2 * heads < at::get_num_threads()) return false;
+  if (!x.q.is_cpu() || is_of_onednn(x.q) || heads == 1 || 2 * heads < at::get_num_threads()) return false;
   const std::int64_t queries_a_place = x.q.size(2) / tiles.queries;
   return tiles.most_pairs * queries_a_place * x.q.size(3) >= kLargeProduct;
 }
