@@ -153,7 +153,8 @@ LoopResult TrainingLoop::run() {
       show_warnings_of_ranks();
     });
   }
-  while (result_.last_step < settings_.steps && (result_.signal = stop_signal(ranks_)) == 0) {
+  result_.signal = stop_signal(ranks_);
+  while (result_.last_step < settings_.steps && result_.signal == 0) {
     const std::int64_t step = result_.last_step + 1;
     set_current_step(step);
     guarded("step " + std::to_string(step), [&] { train_step(step); });
@@ -200,7 +201,8 @@ void TrainingLoop::train_step(std::int64_t step) {
   result_.seconds += unaccounted_;
   const bool save_due = settings_.checkpoint_every > 0 && step % settings_.checkpoint_every == 0;
   const bool is_best = settings_.keep_best && best_accuracy_ > best_before;
-  if (last || save_due || is_best || stop_signal(ranks_) != 0) save(step, is_best);
+  result_.signal = stop_signal(ranks_);  // asked once: what ends the run after this step saves it, too
+  if (last || save_due || is_best || result_.signal != 0) save(step, is_best);
 }
 
 void TrainingLoop::compare_ranks(StepRecord& metrics, double waited) const {
