@@ -60,18 +60,10 @@ class TileProducts {
                std::int64_t queries_a_place)
       : tile_(tile),
         rows_(rows),
-        ranges_(tile.keys),
-        rows_of_keys_(rows),
-        k_(k),
-        v_(v),
+        k_(seen(k)),
+        v_(seen(v)),
         queries_a_place_(queries_a_place),
-        scale_(1.0 / std::sqrt(static_cast<double>(k.size(3)))) {
-    if (!is_of_onednn(k)) return;
-    k_ = seen(k);
-    v_ = seen(v);
-    ranges_ = {{0, tile.columns}};
-    rows_of_keys_ = {0, rows.end - rows.first};
-  }
+        scale_(1.0 / std::sqrt(static_cast<double>(k.size(3)))) {}
 
   at::Tensor queries_of(const at::Tensor& x) const {
     return part(x, rows_, tile_.queries.first * queries_a_place_, count());
@@ -105,31 +97,34 @@ class TileProducts {
  private:
   std::int64_t count() const { return (tile_.queries.end - tile_.queries.first) * queries_a_place_; }
 
-  /// A copy of the keys or values that the tile's queries see.
-  at::Tensor seen(const at::Tensor& x) const {
-    std::vector<at::Tensor> parts;
-    for (const PlaceRange& range : tile_.keys)
-      parts.push_back(
-          x.narrow(0, rows_.first, rows_.end - rows_.first).narrow(2, range.first, range.end - range.first));
-    return at::cat(parts, 2);
+  /// Parts [R * G, n, D] of keys or values, whose places are columns of the scores one after the other.
+  using Parts = std::vector<at::Tensor>;
+
+  Parts ranges_of(const at::Tensor& x) const {
+    Parts parts;
+    for (const PlaceRange& range : tile_.keys) parts.push_back(part(x, rows_, range));
+    return parts;
   }
 
-  /// each(range, column, columns): the columns of each of these ranges of keys, among all.
+  /// What the products read.
+  Parts seen(const at::Tensor& x) const { return is_of_onednn(x) ? Parts{at::cat(ranges_of(x), 1)} : ranges_of(x); }
+
+  /// each(part, column, columns)
   template <class Each>
-  static void for_each_range(const std::vector<PlaceRange>& ranges, const Each& each) {
+  static void for_each_part(const Parts& parts, const Each& each) {
     std::int64_t column = 0;
-    for (const PlaceRange& range : ranges) {
-      each(range, column, range.end - range.first);
-      column += range.end - range.first;
+    for (const at::Tensor& part : parts) {
+      each(part, column, part.size(1));
+      column += part.size(1);
     }
   }
 
-  /// scale * x keys^T, for the keys of all ranges.
-  at::Tensor times(const at::Tensor& x, const at::Tensor& keys, const at::Tensor& memory, double scale) const {
+  /// scale * x keys^T, for all keys.
+  at::Tensor times(const at::Tensor& x, const Parts& keys, const at::Tensor& memory, double scale) const {
     constexpr std::int64_t kFewKeys = 256;  // a batch of small products is faster in memory of its own
     auto all = memory.narrow(0, 0, x.size(0) * count() * tile_.columns).view({x.size(0), count(), tile_.columns});
-    for_each_range(ranges_, [&](const PlaceRange& range, std::int64_t column, std::int64_t columns) {
-      const auto turned = part(keys, rows_of_keys_, range).transpose(1, 2);
+    for_each_part(keys, [&](const at::Tensor& part, std::int64_t column, std::int64_t columns) {
+      const auto turned = part.transpose(1, 2);
       auto own = all.narrow(2, column, columns);
       if (x.size(0) == 1 || columns == tile_.columns || columns > kFewKeys) {
         at::baddbmm_out(own, own, x, turned, /*beta=*/0, scale);
@@ -140,12 +135,12 @@ class TileProducts {
     return all;
   }
 
-  /// scale * weights x, over the keys of all ranges.
-  at::Tensor combined(const at::Tensor& weights, const at::Tensor& x, double scale) const {
-    at::Tensor sum = at::empty({weights.size(0), count(), x.size(3)}, x.options());
+  /// scale * weights x, over all keys.
+  at::Tensor combined(const at::Tensor& weights, const Parts& x, double scale) const {
+    at::Tensor sum = at::empty({weights.size(0), count(), x.front().size(2)}, weights.options());
     double kept = 0;
-    for_each_range(ranges_, [&](const PlaceRange& range, std::int64_t column, std::int64_t columns) {
-      at::baddbmm_out(sum, sum, weights.narrow(2, column, columns), part(x, rows_of_keys_, range), kept, scale);
+    for_each_part(x, [&](const at::Tensor& part, std::int64_t column, std::int64_t columns) {
+      at::baddbmm_out(sum, sum, weights.narrow(2, column, columns), part, kept, scale);
       kept = 1;
     });
     return sum;
@@ -153,8 +148,7 @@ class TileProducts {
 
   /// Each range of `sum` gets scale * weights^T x.
   void add_to(const at::Tensor& sum, const at::Tensor& weights, const at::Tensor& x, double scale) const {
-    for_each_range(tile_.keys, [&](const PlaceRange& range, std::int64_t column, std::int64_t columns) {
-      auto own = part(sum, rows_, range);
+    for_each_part(ranges_of(sum), [&](const at::Tensor& own, std::int64_t column, std::int64_t columns) {
       const auto turned = weights.narrow(2, column, columns).transpose(1, 2);
       if (own.scalar_type() == x.scalar_type()) {
         own.baddbmm_(turned, x, 1, scale);
@@ -166,9 +160,7 @@ class TileProducts {
 
   const AttentionTile& tile_;
   PlaceRange rows_;
-  std::vector<PlaceRange> ranges_;  // of keys, in k_ and v_, which have these rows
-  PlaceRange rows_of_keys_;
-  at::Tensor k_, v_;
+  Parts k_, v_;
   std::int64_t queries_a_place_;
   double scale_;
 };

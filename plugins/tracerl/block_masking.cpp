@@ -40,21 +40,6 @@ std::vector<Slice> slices(const Response& response, const std::vector<std::int64
   return slices;
 }
 
-/// What a view scores of the positions selected for it: of their padding, not of the response's, the first `kept_pads`.
-template <class IsSelected>
-std::vector<bool> targets(const Response& response, std::int64_t length, const MaskingInput& input,
-                          std::int64_t kept_pads, const IsSelected& is_selected) {
-  std::vector<bool> targets(static_cast<std::size_t>(length));
-  std::int64_t pads = 0;
-  for (std::int64_t i = 0; i < length; ++i) {
-    if (!is_selected(i)) continue;
-    const bool is_pad = response.tokens[i] == input.pad_id;
-    targets[i] = response.valid[i] || (is_pad && (kept_pads < 0 || pads < kept_pads));
-    if (is_pad) ++pads;
-  }
-  return targets;
-}
-
 }  // namespace
 
 BlockOrigin blocks_from(Parameters& parameters) {
@@ -77,7 +62,7 @@ MaskPlan block_rounds(const MaskingInput& input, std::int64_t shrink, std::int64
     most_rounds = std::max(most_rounds, rounds);
     for (std::int64_t round = 0; round < rounds; ++round) {
       const auto is_target =
-          targets(response, length, input, kept_pads, [&](std::int64_t i) { return slice[i].round == round; });
+          scorable(response, length, input.pad_id, kept_pads, [&](std::int64_t i) { return slice[i].round == round; });
       if (std::ranges::count(is_target, true) == 0) continue;
       builder.begin_view(b, round);
       for (std::int64_t i = 0; i < length; ++i) {
@@ -104,7 +89,7 @@ MaskPlan random_block_masks(const MaskingInput& input, std::int64_t masks, bool 
     for (std::int64_t b = 0; b < responses.size(); ++b) {
       for (std::int64_t m = 0; m < masks; ++m) {
         const auto is_chosen = [&](std::int64_t i) { return is_masked(b, m, i) == (half == 0); };
-        const auto is_target = targets(responses[b], length, input, kept_pads, is_chosen);
+        const auto is_target = scorable(responses[b], length, input.pad_id, kept_pads, is_chosen);
         if (std::ranges::count(is_target, true) == 0) continue;
         builder.begin_view(b, half * masks + m);
         for (std::int64_t i = 0; i < length; ++i) {

@@ -27,13 +27,15 @@ std::vector<std::int32_t> distinct_steps(const Response& response, std::int64_t 
 
 }  // namespace
 
-std::vector<bool> scorable(const Response& response, std::int64_t length, std::int64_t pad_id, std::int64_t kept_pads) {
-  std::vector<bool> positions;
+std::vector<bool> scorable(const Response& response, std::int64_t length, std::int64_t pad_id, std::int64_t kept_pads,
+                           const std::function<bool(std::int64_t)>& is_selected) {
+  std::vector<bool> positions(static_cast<std::size_t>(length));
   std::int64_t pads = 0;
   for (std::int64_t i = 0; i < length; ++i) {
+    if (is_selected && !is_selected(i)) continue;
     const bool pad = response.tokens[i] == pad_id;
     if (pad) ++pads;
-    positions.push_back(response.valid[i] || (pad && (kept_pads < 0 || pads <= kept_pads)));
+    positions[i] = response.valid[i] || (pad && (kept_pads < 0 || pads <= kept_pads));
   }
   return positions;
 }

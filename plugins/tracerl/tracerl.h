@@ -15,7 +15,9 @@ namespace drift::tracerl {
 
 /// Which positions of a response may be scored, [L]: its valid tokens and, of its padding, the first `kept_pads`
 /// tokens (-1: all of it). What is left out is padding at the response's tail, or was never committed.
-std::vector<bool> scorable(const Response& response, std::int64_t length, std::int64_t pad_id, std::int64_t kept_pads);
+/// @param is_selected  the positions in question, and the padding that counts; without it all
+std::vector<bool> scorable(const Response& response, std::int64_t length, std::int64_t pad_id, std::int64_t kept_pads,
+                           const std::function<bool(std::int64_t)>& is_selected = {});
 
 /// Rounds over the blocks of a model with block attention (dLLM-RL, train/rl_sdar.py at 10b4fd1): a round's view shows
 /// of each block the state before its next `shrink` steps, and scores what these committed; blocks that are finished

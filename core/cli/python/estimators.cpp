@@ -57,7 +57,7 @@ LossInput loss_input(const Object& given) {
   const at::Tensor& prompt_FP = input.plan.prompt_masked_FP;
   check_views(input.plan, count, length, prompt_FP.defined() ? prompt_FP.size(1) : 0,
               weights_type(input.plan, current_FL));
-  require_like_current("current_FL", current_FL, {input.plan.response_F.size(0), length});
+  const std::int64_t views = input.plan.response_F.size(0);
   if (!current_FL.is_cpu()) input.plan = plan_in(given[1], current_FL.device());
   require_like_current("advantages", input.advantage_B, {count});
   input.advantage_BL = unwrapped(given[4]);
@@ -81,7 +81,7 @@ LossInput loss_input(const Object& given) {
            {"entropy", &scores.entropy_FL},
            {"reference_entropy", &scores.reference_entropy_FL}}) {
     const at::Tensor values_FL = unwrapped(given[2][next++]);
-    if (values_FL.defined()) require_like_current(name, values_FL, current_FL.sizes());
+    if (values_FL.defined()) require_like_current(name, values_FL, {views, length});
     *tensor = all_count || !values_FL.defined() ? values_FL : at::where(input.plan.target_FL, values_FL, 0);
   }
   if (!scores.old_FL.defined()) scores.old_FL = scores.current_FL.detach();

@@ -81,11 +81,11 @@ def interruptible(name: str, *arguments: Any, cancel: Optional[Callable[[], Any]
         raise
 
 
-def check(name: str, tensor: Any, like: Any, shape: tuple[int, ...]) -> None:
-    """Refuses a tensor of another shape, or of another type or device than `like`."""
-    if tensor.shape != shape or tensor.dtype != like.dtype or tensor.device != like.device:
+def check(name: str, tensor: Any, shape: tuple[int, ...], dtype: Any, device: Any) -> None:
+    """Refuses a tensor of another shape or type, or on another device."""
+    if tensor.shape != shape or tensor.dtype != dtype or tensor.device != device:
         found = f"{list(tensor.shape)} of {tensor.dtype} on {tensor.device}"
-        raise Error(f"`{name}` is {found}, not {list(shape)} of {like.dtype} on {like.device}")
+        raise Error(f"`{name}` is {found}, not {list(shape)} of {dtype} on {device}")
 
 
 # ---- what crosses ----------------------------------------------------------------------------------------------------

@@ -35,10 +35,8 @@ class _LinearLogSoftmax(torch.autograd.Function):
 def apply(hidden: Tensor, head: Tensor, targets: Tensor) -> Tensor:
     if not hidden.dtype.is_floating_point:
         raise Error(f"`hidden` is of {hidden.dtype}", "hidden states are of float32, float64, bfloat16 or float16")
-    _core.check("head", head, hidden, (head.shape[0], hidden.shape[-1]))
-    if hidden.shape[:-1] != targets.shape or targets.dtype != torch.int64 or targets.device != hidden.device:
-        found = f"{list(targets.shape)} of {targets.dtype} on {targets.device}"
-        raise Error(f"`targets` is {found}, not {list(hidden.shape[:-1])} of torch.int64 on {hidden.device}")
+    _core.check("head", head, (head.shape[0], hidden.shape[-1]), hidden.dtype, hidden.device)
+    _core.check("targets", targets, hidden.shape[:-1], torch.int64, hidden.device)
     if targets.numel() == 0:
         return hidden.new_zeros(targets.shape).float() + 0 * hidden.sum()
     if bool(((targets < 0) | (targets >= head.shape[0])).any()):

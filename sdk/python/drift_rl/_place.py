@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import os
@@ -31,6 +32,7 @@ def program() -> list[str]:
     return [str(prefix() / "bin" / "drift")]
 
 
+@functools.cache
 def need_torch() -> Path:
     """The folder of the package torch, which is not imported. Raises drift.Error where it is missing or another one."""
     from drift import Error
